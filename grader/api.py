@@ -5,7 +5,7 @@
     result = grade(answer, task="softmax")
     result.status, result.findings, result.fix
 
-Many answers at a time, each with a number for training, are `grader.reward`; folders are the command line.
+For many answers at a time, each with a number for training, use `grader.reward`; for folders, the command line.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from grader.report.findings import cause, rank_findings
 from grader.store import Store
 
 MOST = 5
-"""Findings that the text form lists."""
+"""Most findings in the text form."""
 _DEVICES = {"sim": "on the simulator", "cuda": "on a GPU", "none": "not run"}
 _opening = threading.Lock()
 
 
 @dataclass(frozen=True, repr=False)
 class Graded:
-    """What is said of one answer, for a person at a prompt; `review` is the whole record.
+    """The result for one answer, for interactive use; `review` is the complete record.
 
     It wraps the record instead of being it: records import no report, and a record's own `repr`
     shows all of its fields, the answer's text and every run among them.
@@ -46,7 +46,7 @@ class Graded:
 
     @property
     def status(self) -> Status:
-        """Where the answer stands: `correct`, `incorrect`, `build_failed`, ..."""
+        """The answer's status: `correct`, `incorrect`, `build_failed`, ..."""
         return self.review.verdict.status
 
     @property
@@ -66,7 +66,7 @@ class Graded:
 
     @property
     def reference(self) -> str | None:
-        """A kernel of ours for the same task that passes every workload; None if there is none."""
+        """The grader's own kernel for the same task, which passes every workload; None if there is none."""
         return self._code("reference")
 
     def _code(self, *kinds: str) -> str | None:
@@ -103,7 +103,7 @@ def grade(
     stage: Callable[[str], None] = lambda _stage: None,
     **options: Any,
 ) -> Graded:
-    """Grade one answer and return what is said of it.
+    """Grade one answer and return the result.
 
     Parameters
     ----------
@@ -112,12 +112,12 @@ def grade(
         with one such answer.
     task
         Name of a built-in task, path of a KernelBench-style problem file, or such a file's text.
-        Without it the answer's own text says what it is held against.
+        Without it the task is inferred from the answer's text.
     stage
         Called with the name of each stage as it begins.
     options
-        Options of the command line by their names: `device="sim"`, `repair=False`, `policy=...`. What
-        is not given comes from the environment and `pyproject.toml`, as there.
+        Options of the command line by their names: `device="sim"`, `repair=False`, `policy=...`. Other options come
+        from the environment and `pyproject.toml`, as there.
 
     The inputs' seed is a secret of this installation, and what is graded twice is graded once: the
     result is kept in the user's cache. Any thread may call.
@@ -133,7 +133,7 @@ def grade(
 def grade_answer(
     answer: str | Path, task: str | None, chosen: Options, stage: Callable[[str], None]
 ) -> Graded:
-    """Grade one answer as `grade` does, with options that are merged already."""
+    """Grade one answer as `grade` does, with merged options."""
     from grader.pipeline.review import review
 
     shared = open_grading(chosen.model_copy(update={"task": None}))
@@ -146,7 +146,7 @@ def grade_answer(
 
 
 def open_grading(options: Options) -> GradingContext:
-    """Return what calls with the same options share: the device, the store, each task's references."""
+    """Return the context that calls with the same options share: device, store, references of each task."""
     with _opening:
         return _context_for(options)
 
@@ -178,7 +178,7 @@ def _only(found: list[Sample], path: Path) -> Sample:
 
 
 def _line(finding: Finding, *, said: bool) -> str:
-    """Return a finding in a line; by its name alone where the verdict's sentence has `said` it."""
+    """Return a finding in one line; only its name where the verdict's sentence has `said` it."""
     where = f"line {finding.place.line}: " if finding.place else ""
     after = " (seen after a fix)" if finding.after_fix else ""
     return f"{finding.severity} {finding.rule} {where}{finding.name if said else finding.message}{after}"

@@ -1,4 +1,4 @@
-"""Run against run: the same samples, what moved, and whether that could be chance."""
+"""Comparison of two runs on the same samples: the changes, and whether they could be chance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grader.records import Record, Review, Verdict
 
 Change = Literal["newly right", "newly wrong", "faster", "slower", "same", "not judged"]
 _UNJUDGED = frozenset({"grader_error", "not_run"})
-"""Neither right nor wrong: no fault of the sample's."""
+"""Statuses that are neither right nor wrong, since the sample is not at fault."""
 
 
 class Moved(Record):
@@ -28,7 +28,7 @@ class Moved(Record):
 
 
 class RuleMoved(Record):
-    """On how many of the paired samples a rule has an error or a warning."""
+    """Numbers of paired samples on which a rule has an error or a warning."""
 
     rule: str
     name: str
@@ -43,17 +43,17 @@ class Compared(Record):
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
     rules: tuple[RuleMoved, ...] = ()
-    """Rules whose count moved, the largest move first."""
+    """Rules whose count changed, the largest change first."""
     p_value: float
-    """Exact McNemar test (two-sided) on right and wrong: the chance of such a difference without a cause."""
+    """Exact McNemar test (two-sided) on right and wrong: the probability of such a difference by chance."""
 
     def count(self, change: Change) -> int:
-        """Return how many samples moved that way."""
+        """Return the number of samples that changed in this way."""
         return sum(pair.change == change for pair in self.pairs)
 
 
 class _Held(NamedTuple):
-    """What is kept of one review: two runs of thousands have to fit."""
+    """The few fields kept of one review, so that two runs of thousands fit in memory."""
 
     verdict: Verdict
     rules: frozenset[tuple[str, str]]
@@ -133,6 +133,6 @@ def _change(before: Verdict, after: Verdict) -> Change:
 
 
 def _apart(fast: Verdict, slow: Verdict) -> bool:
-    """Whether the intervals of the speed-ups don't meet."""
+    """Whether the intervals of the speed-ups don't overlap."""
     low, high = fast.speedup_low, slow.speedup_high
     return low is not None and high is not None and low > high

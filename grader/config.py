@@ -1,4 +1,4 @@
-"""What a run is told: flags over environment over `pyproject.toml` over defaults."""
+"""A run's options: flags override the environment, then `pyproject.toml`, then defaults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from grader.records import Record
 PREFIX = "KERNEL_GRADER_"
 TABLE = "kernel-grader"
 NOT_IN_FILES = ("unsafe_no_sandbox", "cache", "seed")
-"""What decides whether a verdict can be believed: never the word of a folder, which may be a stranger's."""
+"""Options on which trust in a verdict depends; never taken from a folder, which may be a stranger's."""
 
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Options(Record):
     device: DeviceChoice = "auto"
     """Where submissions run: a real GPU, the CPU simulator, or nowhere (review of text and build)."""
     gpu: str = "h100"
-    """The GPU that the simulator stands for."""
+    """The GPU that the simulator models."""
     jobs: int = Field(0, ge=0)
     """Samples graded at once; 0 means one for each core, and one more where fewer than four simulate."""
     out: Path = Path("reviews")
@@ -42,7 +42,7 @@ class Options(Record):
     task: str | None = None
     """Name of the task that all samples answer."""
     dtype: Literal["bf16", "fp16"] | None = None
-    """Type in which the task is asked: modules and inputs are cast to it; as the task is written when not given."""
+    """Dtype of the task: modules and inputs are cast to it; the task's own when not given."""
     tasks: Path | None = None
     """Folder with KernelBench-style problem files."""
     select: tuple[str, ...] = ()
@@ -59,30 +59,33 @@ class Options(Record):
     policy: Literal["any", "custom-only"] = "any"
     """Whether the work may be left to library calls."""
     shapes: Literal["nominal", "any"] = "nominal"
-    """Whether `correct` asks for the task's own sizes or for any size."""
+    """Whether `correct` requires right results at the task's own sizes or at any size."""
     settle_early: bool | None = None
-    """Stop at the first workload, the smallest that decides, where the result is wrong there; when not given, rewards do and reviews don't."""
+    """Stop after the smallest workload that decides, if its result is wrong; when not given, rewards do and reviews
+    don't."""
     seed: int | None = None
     """Seed of the inputs; drawn anew for a new run folder and recorded there when not given."""
     build: Literal["fast", "stock"] = "fast"
-    """Our compiler drivers, or torch's own untouched."""
+    """Our compiler drivers, or torch's own, unchanged."""
     repair: bool = True
     """Look for a fix that passes and write the reference-fixed kernel."""
     sanitize: bool | None = None
-    """On a GPU, look at every program with compute-sanitizer, or at none and not on the simulator either; when not
-    given, at what went wrong."""
+    """On a GPU, run every program under compute-sanitizer, or none and no check on the simulator either; when not
+    given, programs that went wrong."""
     repair_tries: int = Field(12, ge=0)
-    """Candidate fixes that are tried for one sample at most."""
+    """Most candidate fixes that are tried for one sample."""
     build_seconds: float = Field(300.0, gt=0)
-    """Wall time that one build may take."""
+    """Most wall time of one build."""
     run_seconds: float = Field(60.0, gt=0)
-    """Wall time that the runs of one program may take."""
+    """Most wall time of the runs of one program."""
     sample_seconds: float = Field(60.0, gt=0)
-    """Wall time on the simulator for all of a sample but its repair; what it has no time for is left out, the costliest first, and said."""
+    """Most wall time on the simulator for a sample without its repair; steps beyond it are left out, the costliest
+    first, and named in the review."""
     explain_seconds: float = Field(8.0, ge=0)
-    """Processor time on the simulator in which small changes are tried of a wrong program, to see which makes it right; rewards try none."""
+    """Most CPU time on the simulator for counterfactual runs, which try small changes of a wrong program to see which
+    makes it right; rewards try none."""
     memory_gb: float = Field(8.0, gt=0)
-    """Memory that one guest may use."""
+    """Most memory of one guest."""
     unsafe_no_sandbox: bool = False
     """Run generated code without any isolation."""
     llm: str | None = None
@@ -90,7 +93,7 @@ class Options(Record):
     cache: Path | None = None
     """Folder of the store; the user's cache folder when not given."""
     fresh: bool = False
-    """Grade again what has been graded."""
+    """Grade samples again that have been graded."""
     ray: str | None = None
     """Ray cluster to grade on: an address, `auto`, or `local`; this process alone when not given."""
     timing: bool = True
@@ -98,9 +101,10 @@ class Options(Record):
     torch_compile: bool = True
     """Measure torch.compile's time as well, once a task."""
     exact: bool = False
-    """On the simulator, compare with the reference in exact arithmetic too: equal but for rounding, or not shown to be."""
+    """On the simulator, also compare with the reference in exact arithmetic: equal but for rounding, or not shown to
+    be."""
     profile: bool = False
-    """On a GPU, count what the kernels of a correct program move, with Nsight Compute."""
+    """On a GPU, count the memory traffic of a correct program's kernels with Nsight Compute."""
 
 
 class Setting(Record):
@@ -116,9 +120,9 @@ def load(
 ) -> tuple[Options, tuple[Setting, ...]]:
     """Merge the layers; return the options and the origin of each value.
 
-    `origin` is what a message calls `flags`.
+    `origin` is the name of `flags` in messages.
 
-    Raises UsageError for a key that isn't known, with the nearest one, and for a value that doesn't fit.
+    Raises UsageError for an unknown key, with the nearest one, and for an invalid value.
     """
     layers = (
         (f"{folder or Path.cwd()}/pyproject.toml", _from_file(folder or Path.cwd())),
@@ -163,7 +167,7 @@ def _validate_options(values: dict[str, Any], origins: dict[str, str]) -> Option
 
 
 def value_error(error: ValidationError, named: Callable[[str], str]) -> UsageError:
-    """Return the first value that doesn't fit, in our words, with the nearest one that would."""
+    """Return an error for the first invalid value, with the nearest valid one."""
     first = error.errors()[0]
     name = str(first["loc"][0]) if first["loc"] else "?"
     value = first["input"]

@@ -1,10 +1,10 @@
-"""The grader's own failures; none of them is ever charged to a sample."""
+"""The grader's own failures, which are never charged to a sample."""
 
 from __future__ import annotations
 
 
 class GraderError(Exception):
-    """Something of ours or of this machine failed: no compiler, no memory, no sandbox.
+    """A failure of the grader or of this machine: no compiler, no memory, no sandbox.
 
     `hint` says what would help, in a sentence that starts with a verb.
     """
@@ -19,4 +19,4 @@ class GraderError(Exception):
 
 
 class UsageError(GraderError):
-    """What the user asked for can't be done as asked: exit code 2."""
+    """The user's request is invalid: exit code 2."""

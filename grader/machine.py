@@ -1,4 +1,4 @@
-"""What this machine lets its processes use: a container's share counts, not the host's size."""
+"""The resources that processes may use: a container's share, not the host's size."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cores(cgroup: Path = CGROUP) -> int:
 
 
 def free_memory(cgroup: Path = CGROUP, meminfo: Path = MEMINFO) -> float:
-    """Return the bytes that can be had without swapping, within a container's limit; else infinity."""
+    """Return the bytes available without swapping, within a container's limit; infinity where unknown."""
     rows = dict(line.split(":", 1) for line in _text(meminfo).splitlines() if ":" in line)
     kilobytes = rows.get("MemAvailable", "").split()[:1]
     free = float(kilobytes[0]) * 1024 if kilobytes else math.inf
@@ -38,10 +38,10 @@ def free_memory(cgroup: Path = CGROUP, meminfo: Path = MEMINFO) -> float:
 
 
 def return_large_blocks() -> None:
-    """Have blocks of a megabyte and more returned to the system when they are freed.
+    """Make malloc return blocks of a megabyte and more to the system when they are freed.
 
-    glibc raises its limit for that up to 32 MB by itself: arrays then leave holes, and a process that
-    runs for long grows to many times of what it holds.
+    glibc raises its limit for that up to 32 MB by itself: arrays then fragment the heap, and a long-running process
+    grows to many times its live data.
     """
     with contextlib.suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 1 << 20)
@@ -51,15 +51,15 @@ _M_MMAP_THRESHOLD = -3
 
 
 def cache_home() -> Path:
-    """Return the user's folder for what can be made again; it need not exist yet.
+    """Return the user's cache folder, which may not exist yet.
 
     A user id without a home, or with one that can't be written (`docker run --user`, a read-only
-    image), has it under the folder for temporary files, named by the id and nobody else's.
+    image), has it in the folder for temporary files, named by the id and owned by it alone.
     """
     spare = Path(tempfile.gettempdir()) / f"kernel-grader-cache-{os.geteuid()}"
     try:
         own = user_cache_path("kernel-grader")
-    except RuntimeError:  # the list of users doesn't know the id, and HOME says nothing
+    except RuntimeError:  # the id is not in the user database, and HOME is not set
         own = spare
     if _can_be_made(own) and own != spare:
         return own
@@ -72,7 +72,7 @@ def _can_be_made(folder: Path) -> bool:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Make the folder where it is missing; say whether only this user writes to it."""
+    """Create the folder if missing; return whether only this user can write to it."""
     try:
         folder.mkdir(mode=0o755, exist_ok=True)
         found = folder.lstat()
@@ -87,7 +87,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _quota(cgroup: Path) -> float | None:
-    """Return the cores' worth of time that a control group grants; of version 2, else of version 1."""
+    """Return a control group's CPU quota in cores; of version 2, else of version 1."""
     words = _text(cgroup / "cpu.max").split()
     if not words:
         names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
@@ -99,7 +99,7 @@ def _quota(cgroup: Path) -> float | None:
 
 
 def _room(cgroup: Path) -> float:
-    """Return the bytes left below a control group's limit; what it only caches can be had."""
+    """Return the bytes left below a control group's limit; its page cache counts as free."""
     for folder, limit, used, cached in (
         (cgroup, "memory.max", "memory.current", "inactive_file"),
         (

@@ -1,4 +1,4 @@
-"""What a room holds one folder each of, ours and installed plug-ins': the names, and the things themselves."""
+"""Members of a room with one folder each, and of installed plug-ins: their names, and the objects."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import TypeVar
 
 T = TypeVar("T")
 PREFIX = "kernel_grader."
-"""Of the groups of entry points: `kernel_grader.devices`, `kernel_grader.languages`."""
+"""Prefix of the groups of entry points: `kernel_grader.devices`, `kernel_grader.languages`."""
 ROOMS = ("devices", "languages", "rules")
-"""That take plug-ins."""
+"""Rooms that accept plug-ins."""
 logger = logging.getLogger(__name__)
 
 
 def names(room: str) -> tuple[str, ...]:
-    """Return what a room's folders and a group's entry points are called, without importing any."""
+    """Return the names of a room's folders and a group's entry points, without importing any."""
     plugged = (entry.name for entry in entry_points(group=PREFIX + room))
     return tuple(sorted({*_folders(room), *plugged}))
 
 
 def members(room: str, attribute: str, kind: type[T]) -> Iterator[T]:
-    """Yield `attribute` of each folder of a room, then what entry points of the room's group name.
+    """Yield `attribute` of each folder of a room, then the objects of the entry points of the room's group.
 
     One that can't be loaded, or is of another kind, is logged and left out.
     """
@@ -44,7 +44,7 @@ def members(room: str, attribute: str, kind: type[T]) -> Iterator[T]:
 
 
 def installed_plugins() -> tuple[str, ...]:
-    """Return what plug-ins there are, with their versions: what is stored depends on them."""
+    """Return the installed plug-ins with their versions, which stored results depend on."""
     found = (entry for room in ROOMS for entry in entry_points(group=PREFIX + room))
     return tuple(
         sorted(f"{one.group} {one.value} {one.dist.version if one.dist else ''}" for one in found)

@@ -15,7 +15,7 @@ from grader.records import Record, Status
 
 RESAMPLES = 2000
 UNJUDGED: frozenset[Status] = frozenset({"grader_error", "not_run"})
-"""Neither right nor wrong: no fault of the sample's."""
+"""Statuses that are neither right nor wrong, since the sample is not at fault."""
 _AT_ONCE = 1 << 16
 """Numbers drawn at a time, so that memory doesn't grow with the number of tasks."""
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0, 4.0)
@@ -24,22 +24,22 @@ THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0, 4.0)
 class Interval(Record):
     """An estimate with its 95% bootstrap interval (percentile method, resampling tasks).
 
-    Where all tasks are alike no resample differs: there the bound is the exact one for as many independent draws.
+    Where all tasks are alike no resample differs, and the bound is the exact one for that many independent draws.
     """
 
     value: float
     low: float
     high: float
     n: int
-    """Samples that it rests on."""
+    """Number of samples that it is based on."""
 
 
 class Outcome(Protocol):
-    """What scores need to know of a sample."""
+    """The properties of a sample that scores need."""
 
     @property
     def sample(self) -> str:
-        """Name, for a sample whose task is not known."""
+        """Name, for a sample with an unknown task."""
 
     @property
     def task(self) -> str | None:
@@ -47,11 +47,11 @@ class Outcome(Protocol):
 
     @property
     def status(self) -> Status:
-        """Where it stands."""
+        """The status."""
 
     @property
     def compiled(self) -> bool | None:
-        """Whether it was built; None where that never ran."""
+        """Whether it was built; None where there was no build."""
 
     @property
     def speedup(self) -> float | None:
@@ -62,15 +62,15 @@ T = TypeVar("T", bound=Outcome)
 
 
 class Scores(Record):
-    """What a run is worth."""
+    """The scores of a run."""
 
     samples: int
     graded: int
-    """Without those on which the grader itself failed or that the device couldn't run."""
+    """Number without those on which the grader itself failed or that the device couldn't run."""
     compiled: Interval | None
     correct: Interval | None
     unsound: Interval | None
-    """Right values that undefined behaviour leaves to luck; not among the correct ones."""
+    """Number of samples with right values by luck, despite undefined behaviour; not counted as correct."""
     fast: dict[str, Interval]
     """fast_p by p: the share of graded samples that are correct and faster than p times eager."""
     pass_at: dict[str, float]
@@ -106,7 +106,7 @@ def is_right(outcome: Outcome) -> bool:
 
 
 def is_faster(threshold: float, outcome: Outcome) -> bool:
-    """Whether the sample is correct and more than so many times as fast as eager torch."""
+    """Whether the sample is correct and more than `p` times as fast as eager torch."""
     faster = outcome.speedup is not None and outcome.speedup > threshold
     return is_right(outcome) and (threshold == 0.0 or faster)
 
@@ -124,7 +124,7 @@ def pass_at_k(n: int, right: int, k: int) -> float:
 
 
 def share(outcomes: Sequence[T], holds: Callable[[T], bool]) -> Interval | None:
-    """Return the share for which it holds, resampling whole tasks since their samples go together."""
+    """Return the share of samples with a property, resampling whole tasks since their samples are dependent."""
     if not outcomes:
         return None
     by_task: dict[str, list[bool]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Results and artifacts by content: written whole or not at all, verified on reading, never unpickled."""
+"""Results and artifacts by content address: written atomically, verified on reading, never unpickled."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from grader.machine import cache_home
 from grader.records import digest
 
 LIMIT_BYTES = 8 << 30
-"""The store is trimmed to this size, oldest use first."""
+"""Size that the store is trimmed to, least recently used first."""
 IDLE_SECONDS = 3600.0
-"""What was used more recently is not trimmed; nor is it looked more often."""
+"""Entries used within this time are not trimmed; also the interval between two trims."""
 COUNTED = frozenset({".py", ".md", ".toml", ".cpp", ".hpp", ".h", ".cuh", ".cu", ".jinja"})
-"""Files that say how a sample is graded: a rule's page holds its severity."""
+"""Suffixes of files that determine how a sample is graded: a rule's page has its severity."""
 
 
 class Store:
-    """A folder of files and folders named by the content that they were made from."""
+    """A folder of files and folders, addressed by the content that they were made from."""
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = root or cache_home()
@@ -41,12 +41,12 @@ class Store:
         if not os.access(self.root, os.W_OK | os.X_OK):
             raise self._useless("it is another user's")
         if self.root.stat().st_mode & stat.S_IWOTH:
-            # What stands in it is believed: reviews, evaluations, the secret itself.
+            # Its contents are trusted: reviews, evaluations, the secret itself.
             raise GraderError(
                 f"anyone may write to {self.root}", f"chmod o-w {self.root}, or set another --cache"
             )
-        # Reviews name samples and seeds, and a guest that is kept in by a user id alone passes
-        # folders that it must reach something in. What is prepared for guests stays open.
+        # Reviews name samples and seeds, and a guest in the user-id form can enter folders on the way to its files.
+        # Files prepared for guests stay readable.
         with contextlib.suppress(OSError):
             self.builds.mkdir(exist_ok=True)
             for folder in (self.builds, *self.root.glob("*-by-content")):
@@ -57,7 +57,7 @@ class Store:
         return GraderError(f"can't write to {self.root}: {why}", hint)
 
     def read(self, kind: str, key: str) -> bytes | None:
-        """Return what was stored under the key, or None if it's absent or was damaged."""
+        """Return the bytes stored under the key, or None if absent or damaged."""
         path = self._file(kind, key)
         try:
             data = path.read_bytes()
@@ -78,7 +78,7 @@ class Store:
     def write(self, kind: str, key: str, body: bytes) -> None:
         """Store the bytes under the key; a reader sees the old ones or the new ones, never a part.
 
-        Raises GraderError where the disk doesn't take them.
+        Raises GraderError where they can't be written.
         """
         path = self._file(kind, key)
         try:
@@ -112,7 +112,7 @@ class Store:
 
     @contextlib.contextmanager
     def alone(self, key: str) -> Iterator[None]:
-        """Let one process at a time make what is stored under the key; a disk that has no room for the lock is no hindrance."""
+        """Let one process at a time compute the entry of the key; a disk without room for the lock is ignored."""
         with contextlib.ExitStack() as held:
             with contextlib.suppress(OSError):
                 (self.root / "locks").mkdir(exist_ok=True, mode=0o700)
@@ -120,7 +120,7 @@ class Store:
             yield
 
     def secret(self) -> bytes:
-        """Return this installation's secret, which no guest can read; made at the first call."""
+        """Return this installation's secret, which no guest can read; created at the first call."""
         path = self.root / "secret"
         with contextlib.suppress(FileExistsError):
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -138,12 +138,12 @@ class Store:
         return secret
 
     def seed(self, *parts: str) -> int:
-        """Return a seed that depends on the parts and can't be foreseen without the secret."""
+        """Return a seed that depends on the parts and can't be predicted without the secret."""
         mac = hmac.new(self.secret(), digest(*parts).encode(), hashlib.sha256)
         return int.from_bytes(mac.digest()[:8], "little") >> 1
 
     def seal(self, text: str) -> str:
-        """Return what shows that this installation wrote the text, and nobody else."""
+        """Return a signature that proves that this installation wrote the text."""
         return hmac.new(self.secret(), b"seal " + text.encode(), hashlib.sha256).hexdigest()[:40]
 
     def usage(self) -> dict[str, tuple[int, int]]:
@@ -155,10 +155,10 @@ class Store:
         return found
 
     def trim(self, limit: int = LIMIT_BYTES, *, idle: float = IDLE_SECONDS) -> int:
-        """Delete what was used longest ago until the rest fits; return the bytes that went.
+        """Delete the least recently used entries until the rest fits; return the bytes deleted.
 
-        What was used within the last `idle` seconds stays: some grading may be reading it. Drafts
-        that a killed process left count like anything else, and go when their time has come.
+        Entries used within the last `idle` seconds stay, since a grading may be reading them. Drafts of a killed
+        process are treated like other entries.
         """
         entries = sorted((_used_at(entry), entry) for _, entry in self._entries())
         sizes = {entry: _size(entry) for _, entry in entries}
@@ -172,7 +172,7 @@ class Store:
         return gone
 
     def trim_sometimes(self) -> None:
-        """Trim, unless some process has done so within the last hour."""
+        """Trim, unless a process has done so within the last hour."""
         stamp = self.root / "trimmed"
         with contextlib.suppress(OSError):
             if not stamp.exists() or _used_at(stamp) < time.time() - IDLE_SECONDS:
@@ -187,7 +187,7 @@ class Store:
 
     @property
     def builds(self) -> Path:
-        """Where builds are kept, a folder each, named by content."""
+        """Return the folder of builds, one folder each, named by content."""
         return self.root / "builds"
 
     @contextlib.contextmanager
@@ -217,7 +217,7 @@ class Store:
             yield from (("builds", path) for path in sorted(self.builds.iterdir()))
 
     def _shelf(self, path: Path) -> None:
-        """Make the folder that an entry is in, for nobody else to read."""
+        """Create the folder of an entry, readable by this user only."""
         path.parent.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.parent.mkdir(exist_ok=True, mode=0o700)
 
@@ -249,9 +249,9 @@ def write_parts(path: Path, parts: Iterable[bytes]) -> None:
 
 @cache
 def grader_version(*rooms: str) -> str:
-    """Return a hash of the package's own files: any change of ours makes cached results stale.
+    """Return a hash of the package's own files: any change of the code makes cached results stale.
 
-    With `rooms`, of these rooms' files alone.
+    With `rooms`, the hash is of these rooms' files alone.
     """
     root = Path(__file__).parent
     hasher = hashlib.sha256()
@@ -263,13 +263,13 @@ def grader_version(*rooms: str) -> str:
 
 
 def touch(path: Path) -> None:
-    """Note that an entry was used."""
+    """Record that an entry was used."""
     with contextlib.suppress(OSError):
         os.utime(path)
 
 
 def _used_at(entry: Path) -> float:
-    """Return when an entry was used last; 0 where another process has just deleted it."""
+    """Return the time of an entry's last use; 0 where another process has just deleted it."""
     try:
         return entry.stat().st_mtime
     except OSError:

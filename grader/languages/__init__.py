@@ -1,4 +1,4 @@
-"""What a submission's kernels are written in: one folder a language, asked through a registry."""
+"""Languages of submissions' kernels, one folder each, accessed through a registry."""
 
 from grader.languages.language import (
     CodeText,

@@ -1,4 +1,4 @@
-"""The class that calls a function of an answer, written as the reference's `Model` would call it."""
+"""Writes a class that calls a function of an answer as the reference's `Model` would."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ class Callee(NamedTuple):
     """A function of an answer that has no class."""
 
     name: str
-    """What calls it in Python: `_extension.forward`."""
+    """Python expression of the function: `_extension.forward`."""
     least: int
-    """How many arguments it must be given."""
+    """Number of required arguments."""
     most: int
-    """How many it takes; below `least` where that isn't known."""
+    """Largest number of arguments; below `least` where unknown."""
     alone: bool
-    """Whether it can be given a task's inputs where no reference says what they are."""
+    """Whether it can be called with a task's inputs where no reference defines them."""
     names: tuple[str, ...] = ()
-    """What it calls its arguments, as far as that is known."""
+    """Names of its arguments, as far as known."""
 
     def takes(self, count: int) -> bool:
-        """Whether it can be called with so many arguments."""
+        """Whether it can be called with this number of arguments."""
         return self.least <= count <= self.most
 
 
 def class_calling(callee: Callee, reference: str | None, model: str) -> str | None:
-    """Return a class whose `forward` calls a function; None where it can't be told how."""
+    """Return a class whose `forward` calls a function; None where the arguments are unclear."""
     found, _ = read_python(reference) if reference else (None, None)
-    tree = copy.deepcopy(found)  # it is kept for others, and changed here
+    tree = copy.deepcopy(found)  # a copy, since the tree is shared and changed here
     theirs = _model_class(tree) if tree is not None else None
     forward = _method(theirs, "forward")
     if tree is None or theirs is None or forward is None:
@@ -61,7 +61,7 @@ def _plain(callee: str, model: str, given: str) -> str:
 def _plain_call(
     callee: Callee, theirs: ast.ClassDef, forward: ast.FunctionDef, model: str
 ) -> str | None:
-    """Return a class that passes inputs on, and the constructor's arguments if just they are missing."""
+    """Return a class that passes inputs on, and the constructor's arguments if exactly those are missing."""
     inputs = len(forward.args.args) - 1
     constructor = _method(theirs, "__init__")
     settings = len(constructor.args.args) - 1 if constructor else 0
@@ -108,7 +108,7 @@ def _rewrite_class(
     callee: str,
     model: str,
 ) -> str:
-    """Return the reference's class, with what else of the file it needs, calling the answer's function."""
+    """Return the reference's class, changed to call the answer's function, with the other statements it needs."""
     at = [arg.arg for arg in forward.args.args].index(operation)
     del forward.args.defaults[at - len(forward.args.args)]
     del forward.args.args[at]
@@ -121,7 +121,7 @@ def _with_weights(
 ) -> str | None:
     """Return the reference's class with a `forward` that passes its weights on too: `f(x, proj_weight, proj_bias, dim=4)`.
 
-    Weights go by their names, or in their order where the names are others; settings of the constructor by name.
+    Weights are passed by name, or in order where names differ; settings of the constructor by name.
     """
     inputs, init = len(forward.args.args) - 1, _method(theirs, "__init__")
     asked, optional = callee.names[inputs : callee.least], callee.names[callee.least :]
@@ -148,7 +148,7 @@ def _with_weights(
 
 
 def _with_what_it_needs(tree: ast.Module, theirs: ast.ClassDef, name: str) -> str:
-    """Return a class under a new name, with what else of its file it uses."""
+    """Return a class under a new name, with the other statements of its file that it uses."""
     _Named(theirs.name, name).visit(theirs)
     theirs.name = name
     uses = names_used(theirs) - _GIVEN
@@ -157,7 +157,7 @@ def _with_what_it_needs(tree: ast.Module, theirs: ast.ClassDef, name: str) -> st
 
 
 class _Named(ast.NodeTransformer):
-    """Puts an expression where a name stands."""
+    """Replaces a name by an expression."""
 
     def __init__(self, name: str, instead: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""What a language is to the rest of the package: how its text is recognised, read, built and pointed at."""
+"""The interface of a language: how its text is recognised, read, built and located."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from grader.source import Source
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel as the submission writes it."""
+    """A kernel in the submission's text."""
 
     name: str
     place: Place
-    """Of its definition: in a string for CUDA C++, of the Python function for a language in Python."""
+    """Place of its definition: in a string for CUDA C++, of the Python function for a language in Python."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A place at which a kernel is started, or a function through which Python reaches one."""
+    """A place where a kernel is launched, or a function through which Python reaches one."""
 
     name: str
-    """The kernel's, as it is written there; for a binding what Python calls it."""
+    """Name of the kernel as written there; for a binding its name in Python."""
     place: Place
 
 
@@ -34,24 +34,24 @@ class CodeText:
     """A stretch of the submission in the language's own syntax: a string for a compiler, a kernel's function."""
 
     language: str
-    """What `Place.language` says of its lines."""
+    """Value of `Place.language` for its lines."""
     text: str
-    """As its compiler gets it, as far as that is known."""
+    """The text as its compiler receives it, as far as known."""
     plain: str
     """Without comments."""
     first: Place
     """Its first line in the submission."""
     last: Place
     has_kernels: bool
-    """Whether it is compiled for the device; False for what only the host compiles."""
+    """Whether it is compiled for the device; False for host-only code."""
 
 
 @dataclass(frozen=True)
 class CompiledLine:
-    """A line as a compiler, a line table or a sanitizer names it."""
+    """A line as named by a compiler, a line table or a sanitizer."""
 
     file: str
-    """With the folders that were said: the last one may tell between two modules with files of one name."""
+    """Path with the reported folders, the last of which may distinguish two modules with equal file names."""
     line: int
     """1-based."""
     column: int = 0
@@ -59,7 +59,7 @@ class CompiledLine:
 
 
 class Reading(Protocol):
-    """What a language reads in one submission; what costs time is read when it is asked for."""
+    """A language's reading of one submission; expensive parts are read on demand."""
 
     @property
     def kernels(self) -> Sequence[Kernel]:
@@ -67,99 +67,99 @@ class Reading(Protocol):
 
     @property
     def launches(self) -> Sequence[Entry]:
-        """Return each place at which a kernel is started."""
+        """Return each place where a kernel is launched."""
 
     @property
     def bindings(self) -> Sequence[Entry]:
-        """Return what Python calls to get there; empty where Python starts kernels itself."""
+        """Return the functions that Python calls to launch kernels; empty where Python launches them itself."""
 
     @property
     def texts(self) -> Sequence[CodeText]:
-        """Return all code in the language's syntax, what is compiled for the device first."""
+        """Return all code in the language's syntax, device code first."""
 
     @property
     def host_functions(self) -> Sequence[str]:
-        """Return the text of each function beside Python that runs on the host and may choose what is launched."""
+        """Return the text of each non-Python host function, which may choose launches."""
 
     @property
     def names(self) -> Sequence[str]:
-        """Return what the author calls kernels, functions and modules: they often name the operation."""
+        """Return the author's names for kernels, functions and modules, which often name the operation."""
 
     @property
     def called(self) -> frozenset[str]:
-        """Return the names of all that the code calls or mentions, e.g. a library's functions."""
+        """Return all names that the code calls or mentions, e.g. a library's functions."""
 
     def place(self, at: CompiledLine) -> Place | None:
-        """Return where a compiled line stands in the submission; None for what is not the submission's."""
+        """Return the place of a compiled line in the submission; None for other files."""
 
 
 @dataclass(frozen=True)
 class Wrapping:
-    """What is put around an answer that is not Python, so that it becomes a program."""
+    """The program around an answer that is not Python."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
     function: str
-    """What of the answer is called."""
+    """The answer's function that is called."""
 
 
 @dataclass(frozen=True)
 class EmbeddedTexts:
-    """How texts that are no Python come with an answer: in strings, files, or instead of Python."""
+    """How non-Python texts come with an answer: in strings, files, or instead of Python."""
 
     suffixes: tuple[str, ...]
-    """Of files in which such a text may be given."""
+    """Suffixes of files with such a text."""
     file_signs: tuple[str, ...]
-    """Words of which each such file has one."""
+    """Words, one of which each such file contains."""
     arguments: Mapping[str, Callable[[str], bool]]
-    """Keyword arguments that take such a text, and whether a text may be meant for one."""
+    """Keyword arguments for such a text, and a test of whether a text fits one."""
     lexer: Callable[[str], str | None]
-    """Which of pygments' lexers marks a string's syntax, by its alias; None for a string that is no code."""
+    """The alias of the pygments lexer for a string's syntax; None for a string that is not code."""
     module: re.Pattern[str]
-    """What an answer has that is a whole module in this language."""
+    """Pattern of an answer that is a whole module in this language."""
     module_title: str
-    """What a note calls such an answer: `C++ extension`."""
+    """Name of such an answer in notes: `C++ extension`."""
     first_words: tuple[str, ...]
-    """How a line of code begins at the top of a module, and one of prose does not."""
+    """Pattern for the beginning of a line of code, not of prose, at the top of a module."""
     wrap: Callable[[str, str | None, str], Wrapping | None]
-    """From a module's text, the reference's source if any, and the name of the class, to the program around it."""
+    """Returns the program around a module, from its text, the reference's source if any, and the class's name."""
 
 
 @dataclass(frozen=True)
 class CompilerException:
-    """An exception that ended a program, which may be a compiler's that raises in Python."""
+    """An exception that ended a program, perhaps raised by a compiler in Python."""
 
     reason: str
     """The exception, its type first."""
     traceback: str = ""
-    """As Python prints it; an exception that led to another comes before it."""
+    """Python's traceback; an exception comes after its cause."""
     line: int | None = None
-    """Deepest line of the submission that it passed."""
+    """Deepest line of the submission in it."""
     log: str = ""
-    """What the program and its compilers printed."""
+    """Output of the program and its compilers."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a guest makes of a submission what a device runs; the build room and the devices carry it out.
+    """How a submission is compiled for a device in a guest; the build room and the devices execute it.
 
-    A guest runs the submission, and compilers find it there: they are called by the submission itself.
+    The guest runs the submission, which calls the compilers itself.
     """
 
     compiles: Callable[[str], bool]
-    """Whether a program asks for a compiler at all: if nothing was compiled by then, it will be in a call."""
+    """Whether a program calls a compiler at all; if it did not at import, it will in a call."""
     when: Literal["asked", "launched"] = "asked"
     """`asked`: where the program calls a compiler: on import, in the constructor or in its first call.
     `launched`: each kernel where it is first launched, so that a call with kernels left out builds it."""
     options: Mapping[str, JsonValue] = field(default_factory=dict)
-    """What a guest is told of such a program, beside the device's own options."""
+    """Options of a guest for such a program, beside the device's own."""
     simulated: str = ""
-    """What is not as on the GPU that a simulator stands for, as a sentence; empty where nothing is."""
+    """A sentence on differences between the simulator and the GPU that it models; empty where there are none."""
     lacks: Callable[[Source, str], str] = lambda _source, _device: ""
-    """What this machine lacks for such a program on a device, and what helps, as a clause; empty where it lacks nothing."""
+    """A clause on the software that this machine lacks for such a program on a device, with advice; empty where it
+    lacks none."""
     diagnose: Callable[[CompilerException, Source], Evidence | None] | None = None
-    """For a compiler that raises in Python: from an exception to what was refused; None for an exception that is
-    not the compiler's."""
+    """For a compiler in Python: returns the compiler error of an exception; None for any other exception."""
 
 
 @dataclass(frozen=True)
@@ -167,19 +167,19 @@ class Language:
     """One language; `LANGUAGE` of a module in this folder, or a plug-in's."""
 
     name: str
-    """As `Rule.languages` says it: `cuda`."""
+    """Name in `Rule.languages`: `cuda`."""
     title: str
-    """As a review says it: `CUDA`."""
+    """Name in a review: `CUDA`."""
     fences: frozenset[str]
-    """What a fence or the first line of a block calls it, in small letters."""
+    """Its names in a fence or the first line of a block, in lower case."""
     kernel_signs: tuple[str, ...]
     """Words that only a text with a kernel has: `__global__`."""
     signs: tuple[str, ...]
     """Further words that show that a program uses it: `load_inline`."""
     place_names: frozenset[str]
-    """What `Place.language` may hold for its lines, where they are no Python."""
+    """Values of `Place.language` for its lines, where they are not Python."""
     read: Callable[[Source], Reading | None]
-    """Read a submission; None where nothing in it is in this language. Never raises."""
+    """Read a submission; None where it has none of this language. Never raises."""
     recipe: Recipe
     embedded: EmbeddedTexts | None = None
-    """For a language whose code is no Python."""
+    """For a language whose code is not Python."""

@@ -1,4 +1,4 @@
-"""Every language there is: the folders beside this file, and those of installed plug-ins."""
+"""The registry of languages: the folders beside this file, and installed plug-ins."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def languages() -> Mapping[str, Language]:
 
 @lru_cache(maxsize=64)
 def readings(source: Source) -> Mapping[str, Reading]:
-    """Return what each language reads in a submission, by name; empty where none finds any of it."""
+    """Return each language's reading of a submission, by name; without languages that find none of it."""
     read = ((name, one.read(source)) for name, one in languages().items())
     return MappingProxyType({name: found for name, found in read if found is not None})
 
 
 def read(source: Source) -> tuple[Reading, ...]:
-    """Return what the languages of a submission read in it."""
+    """Return the readings of a submission's languages."""
     return tuple(readings(source).values())
 
 
@@ -57,44 +57,44 @@ def asks_a_compiler(code: str) -> bool:
 
 
 def recipes(source: Source) -> tuple[Recipe, ...]:
-    """Return how the languages of a submission are built."""
+    """Return the recipes of a submission's languages."""
     return tuple(languages()[name].recipe for name in readings(source))
 
 
 def guest_options(source: Source) -> dict[str, JsonValue]:
-    """Return what a guest is told of a submission's languages."""
+    """Return a guest's options for a submission's languages."""
     return {key: value for recipe in recipes(source) for key, value in recipe.options.items()}
 
 
 def diagnose(source: Source, raised: CompilerException) -> Evidence | None:
-    """Return what a compiler refused that raised in Python; None where no compiler did."""
+    """Return the error of a compiler that raises in Python; None where there is none."""
     said = (recipe.diagnose(raised, source) for recipe in recipes(source) if recipe.diagnose)
     return next((evidence for evidence in said if evidence is not None), None)
 
 
 def simulated_differently(source: Source) -> tuple[str, ...]:
-    """Return what of a submission is not on a simulator as it is on the GPU that this stands for."""
+    """Return sentences on differences between the simulator and the modelled GPU for a submission."""
     return tuple(recipe.simulated for recipe in recipes(source) if recipe.simulated)
 
 
 def say_what_lacks(source: Source, device: str) -> str:
-    """Return what this machine lacks to build and run a submission on a device, and what helps; empty where it lacks nothing."""
+    """Return the software that this machine lacks for a submission on a device, with advice; empty where it lacks none."""
     said = (recipe.lacks(source, device) for recipe in recipes(source))
     return next(filter(None, said), "")
 
 
 def compiles_when_launched(source: Source) -> bool:
-    """Whether some of its kernels are compiled where they are first launched."""
+    """Whether some of its kernels are compiled at their first launch."""
     return any(recipe.when == "launched" for recipe in recipes(source))
 
 
 def names_in(source: Source) -> frozenset[str]:
-    """Return the names of the languages that a submission has kernels in, or asks a compiler for."""
+    """Return the names of the languages of a submission's kernels and compiler calls."""
     return frozenset(readings(source))
 
 
 def place_compiled_line(source: Source, file: str, line: int, column: int = 0) -> Place | None:
-    """Return where a line that a tool names stands in the submission; None where it is not the submission's."""
+    """Return the submission's place of a line named by a tool; None for a line of another file."""
     if not file or line <= 0:
         return None
     at = CompiledLine(file, line, column)

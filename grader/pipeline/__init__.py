@@ -1,7 +1,7 @@
-"""One sample through all stages, each in its own module; here is only what a run is opened with.
+"""One sample through all stages, each in its own module; this file only exports what opens a run.
 
-`review.review` grades a sample, `evaluation.evaluate` is the one way in which any program is judged.
-They are imported where a sample is really graded: a run that has nothing to do needs none of it.
+`review.review` grades a sample, `evaluation.evaluate` judges every program in the same way. They are imported only when
+a sample is graded: a run without work needs neither.
 """
 
 from grader.pipeline.context import NOT_KEYED, GradingContext, open_context, review_key

@@ -1,4 +1,4 @@
-"""The review of one sample, put together from what its stages found."""
+"""Assembles the review of one sample from the results of its stages."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from grader.source import Source, parse
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the stages found of one sample."""
+    """The results of one sample's stages."""
 
     evaluation: Evaluation
     task: Task | None
-    """The task at the sizes at which it was judged."""
+    """The task at the judged sizes."""
     states: tuple[Program, ...] = ()
     """The submission and its fixed forms, in order."""
     repair: Repair | None = None
     repair_note: str = ""
     """Why there is no repair."""
     in_vain: frozenset[Fix] = frozenset()
-    """Fixes that the search made, and that made nothing better: no advice."""
+    """Fixes of the search without an improvement, which are no advice."""
 
     @property
     def trouble(self) -> tuple[str, ...]:
-        """Which rules could not be asked about the submission."""
+        """Rules that failed on the submission."""
         return self.states[0].trouble if self.states else ()
 
 
@@ -102,7 +102,7 @@ def _verdict(
     repairs: tuple[Repair, ...],
     findings: tuple[Finding, ...],
 ) -> Verdict:
-    """Return the verdict as the review's headline says it: with its cause, and with what KernelBench would say."""
+    """Return the verdict for the review's headline, with its cause and KernelBench's verdict."""
     verdict = _for_kernelbench(prepared.sample, prepared.extraction, outcome.evaluation.verdict)
     return headline(
         _for_want_of_a_task(prepared.choice, verdict),
@@ -116,7 +116,7 @@ def _verdict(
 def _findings(
     outcome: Outcome, submission: Submission | None, repairs: tuple[Repair, ...]
 ) -> tuple[Finding, ...]:
-    """Return the findings in the sample's lines, as far as they are in keeping with the verdict."""
+    """Return the findings in the sample's lines, consistent with the verdict."""
     findings = gather(outcome.states) if outcome.states else ()
     findings = tuple(_without_fixes(finding, outcome.in_vain) for finding in findings)
     if submission is not None:
@@ -136,9 +136,9 @@ def _elsewhere(task: Task | None) -> set[str]:
 
 
 def _for_kernelbench(sample: Sample, extraction: Extraction, verdict: Verdict) -> Verdict:
-    """Return the verdict with what KernelBench would say of the sample as it came.
+    """Return the verdict with KernelBench's verdict on the original sample.
 
-    Nothing is known where it would run another program than the one that was graded.
+    It is unknown where KernelBench would run another program than the graded one.
     """
     if verdict.status == "grader_error":
         return verdict
@@ -151,7 +151,7 @@ def _for_kernelbench(sample: Sample, extraction: Extraction, verdict: Verdict) -
 
 
 def _for_want_of_a_task(choice: TaskChoice, verdict: Verdict) -> Verdict:
-    """Return the verdict with why no task was found, and what helps."""
+    """Return the verdict with the reason why no task was found, and advice."""
     if verdict.status != "no_task" or not choice.reason:
         return verdict
     sentence = f"{verdict.sentence.rstrip('.')}. `--task NAME`, or `task` in its record, names one."
@@ -160,7 +160,7 @@ def _for_want_of_a_task(choice: TaskChoice, verdict: Verdict) -> Verdict:
 
 
 def _notes(prepared: Prepared, outcome: Outcome, source: Source | None) -> tuple[str, ...]:
-    """Return what was noted on the sample, its code, a task that isn't built in, and how all of it was looked at."""
+    """Return the notes on the sample, its code, a task that isn't built in, and the examination."""
     submission, task = prepared.submission, outcome.task
     return (
         *prepared.sample.notes,

@@ -1,8 +1,8 @@
-"""The time that a sample has until its verdict is explained: shared out by stage, and what a stage leaves goes to the next.
+"""The time budget of a sample, up to the explained verdict: shared among stages, with unused time passed on.
 
-A stage gets its share of what is left, beside the stages that come after it. So the sum holds whatever one of them
-takes, and is used up by none that has another behind it. What would not fit is asked for less before it begins, or left out, and
-the verdict's reasons name it.
+A stage gets its share of the remaining time among the stages from it on. So the total holds however long one takes, and
+no stage uses up the time of later ones. A step that would not fit is reduced before it begins, or left out, and the
+verdict's reasons name it.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ SHARES: Mapping[Stage, float] = {
     "full size": 3,
     "diagnosis": 2,
 }
-"""In the order in which they come, after the build: that can't be asked for less, and may take all that there is."""
+"""In their order, after the build, which can't be reduced and may take all of the time."""
 LEAST = 10.0
-"""Seconds that a build, and the workloads that decide, have whatever is left: without them there is no verdict."""
+"""Least seconds of a build and of the deciding workloads, without which there is no verdict."""
 NEEDED = 6.0
-"""Seconds with which any other look is begun."""
+"""Least seconds for any other step to begin."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Seconds of wall time, counted as on a machine that has nothing else to do."""
+    """Seconds of wall time, converted to an idle machine's."""
 
     seconds: float
     begun: float = field(default_factory=time.monotonic)
 
     @classmethod
     def of(cls, options: Options, device: Device | None) -> Budget:
-        """Return the budget of a sample that begins now: only a simulator takes so long that it needs one."""
+        """Return the budget of a sample that begins now; only a simulator is slow enough to need one."""
         simulated = device is not None and device.name == "sim"
         return cls(options.sample_seconds if simulated else math.inf)
 
@@ -58,7 +58,7 @@ class Budget:
         return max(0.0, remains) * sum(SHARES[stage] for stage in stages) / still_to_come
 
     def enough(self, stage: Stage) -> bool:
-        """Whether a look of this stage may begin."""
+        """Whether a step of this stage may begin."""
         return self.left(stage) >= NEEDED
 
     def bound(self, device: Device, *stages: Stage) -> Device:
@@ -70,7 +70,7 @@ class Budget:
 
 
 def with_left_out(verdict: Verdict, seconds: float, left_out: tuple[str, ...]) -> Verdict:
-    """Return the verdict with the looks that there was no time for among its reasons."""
+    """Return the verdict with the omitted steps among its reasons."""
     if not left_out:
         return verdict
     text = f"Left out, as a sample has {seconds:g} seconds: {', '.join(left_out)}."

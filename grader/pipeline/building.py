@@ -1,4 +1,4 @@
-"""A program is built on a device, and compiled by a call where that is when its kernels are compiled."""
+"""Builds a program on a device, by a call where its kernels are compiled in one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def build_on(
 ) -> Build:
     """Return the program's build on the device.
 
-    One that was not done in time is not begun again: it may have been begun ahead, and what is left for it now is less.
+    A build that timed out is not repeated: it may have been started ahead, with more time than is left now.
     """
     key = device.build_key(submission)
     with grading.turns.of(key):
@@ -30,14 +30,14 @@ def build_on(
 
 
 def init_of(task: Task | None) -> tuple[JsonValue, ...] | None:
-    """Return what the constructor of a task's first workload is called with."""
+    """Return the constructor's arguments in a task's first workload."""
     return task.workloads[0].init if task and task.workloads else None
 
 
 def build_meanwhile(grading: GradingContext, submission: Submission, draft: Task) -> None:
-    """Begin to build a program whose task is still to be described; `build_on` waits for it, and takes it up.
+    """Start building a program in the background while its task is described; `build_on` waits for the result.
 
-    One that compiles in its constructor waits for what the task constructs it with.
+    A program that compiles in its constructor waits for the task's arguments.
     """
     device = grading.device
     whole = with_problem_names(submission, draft)
@@ -45,7 +45,7 @@ def build_meanwhile(grading: GradingContext, submission: Submission, draft: Task
         return
 
     def begin() -> None:
-        with contextlib.suppress(Exception):  # whoever asks for it next hears of it
+        with contextlib.suppress(Exception):  # the next caller of this build gets the error
             build_on(grading, device, whole, None)
 
     threading.Thread(target=begin, daemon=True).start()

@@ -1,4 +1,4 @@
-"""The stages of one sample: what each took, and what failed in those beyond the verdict."""
+"""The clock of one sample: time of each stage, and failures in those after the verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Clock:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Count what is done inside towards a stage."""
+        """Count the time inside the context towards a stage."""
         self._watch(name)
         begin = time.monotonic()
         try:
@@ -30,13 +30,13 @@ class Clock:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - begin
 
     def beyond_verdict(self, what: str) -> BeyondVerdict:
-        """Guard what the verdict does not need: where the grader fails in it, that is noted, and the rest goes on."""
+        """Guard a step that the verdict does not need: a failure of the grader in it is noted, and the rest continues."""
         return BeyondVerdict(what, self.trouble)
 
 
 @dataclass(frozen=True)
 class BeyondVerdict:
-    """Catches what fails inside, and notes it."""
+    """Catches and notes failures inside."""
 
     what: str
     trouble: list[str]
@@ -45,7 +45,7 @@ class BeyondVerdict:
         """Begin."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        """Note a failure of ours; an interrupt goes through."""
+        """Note a failure of the grader; an interrupt passes through."""
         if not isinstance(error, Exception):
             return False
         failed = f"{self.what} failed in the grader: {type(error).__name__}: {error}"

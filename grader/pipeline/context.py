@@ -1,4 +1,4 @@
-"""What the samples of one run share: options, store, device, and what is made once for each task."""
+"""The grading context that the samples of one run share: options, store, device, and results for each task."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from grader.repair import Fixed
 from grader.store import Store, grader_version
 
 NOT_KEYED = {"out", "jobs", "only", "fail_on", "cache", "fresh", "seed", "tasks", "ray"}
-"""Options that can't change what is said of a sample (the task's text is keyed by itself)."""
+"""Options without influence on a review (the task's text is part of the key itself)."""
 
 KEPT_BYTES = 64 << 20
-"""Arrays of tasks that a process keeps, of each kind; those that samples at work hold come on top."""
+"""Most bytes of arrays that a process keeps of each kind, beside those held by samples in progress."""
 KEPT_KERNELS = 32
 DESCRIBING = ("guest", "judge", "records", "sandbox", "tasks")
-"""Rooms of this package that say which workloads a problem has."""
+"""Rooms of this package that determine a problem's workloads."""
 
 
 @dataclass(frozen=True)
 class GradingContext:
-    """What all samples of one run share."""
+    """The state that all samples of one run share."""
 
     options: Options
     store: Store
@@ -51,16 +51,16 @@ class GradingContext:
     no_device: str = ""
     """Why there is no device, where there is none."""
     checker: Device | None = None
-    """A device that checks each access, asked beside a `device` that doesn't."""
+    """The checker, used beside a `device` that doesn't check each access."""
     no_checker: str = ""
-    """Why none is asked, where one should be."""
+    """Why there is none, where there should be one."""
     references: Kept[References] = field(default_factory=lambda: Kept(KEPT_BYTES, array_bytes))
     parts: Kept[FullSizePart | None] = field(default_factory=lambda: Kept(KEPT_BYTES, _part_bytes))
     fixed: Kept[Fixed] = field(default_factory=lambda: Kept(KEPT_KERNELS))
     """Each task's reference-fixed kernel."""
     turns: Turns = field(default_factory=Turns)
     late_builds: dict[str, Build] = field(default_factory=dict)
-    """Builds that were not done in time, by their address."""
+    """Builds that timed out, by their address."""
 
     @cached_property
     def limits(self) -> sandbox.Limits:
@@ -78,7 +78,7 @@ class GradingContext:
 
 
 def warm_up(grading: GradingContext) -> None:
-    """Begin to load what guests need, before the first sample is there."""
+    """Start loading the guests' libraries before the first sample."""
     device = grading.device
     if device is not None and isinstance(device, Warm):
         threading.Thread(target=device.warm_up, daemon=True).start()
@@ -95,9 +95,9 @@ def open_context(
     preparing: Callable[[str], None] = lambda _what: None,
     form: sandbox.Form | None = None,
 ) -> GradingContext:
-    """Find the sandbox (the strongest, if no `form` is given) and the device, and prepare what is prepared once for this machine.
+    """Find the sandbox (the strongest, if no `form` is given) and the device, and prepare this machine.
 
-    Raises GraderError when no sandbox holds, or when the device that was asked for isn't there.
+    Raises GraderError when no sandbox holds, or when the requested device is missing.
     """
     return_large_blocks()
     form = form or sandbox.strongest(unsafe=options.unsafe_no_sandbox)
@@ -128,7 +128,7 @@ def _folder_key(folder: Path) -> str:
 def describe_draft(
     grading: GradingContext, draft: Task, kept: frozenset[int] = frozenset(), share: float = 1.0
 ) -> Task:
-    """Return a problem's draft with workloads (see `execution.describe`); asked once for each text, and kept.
+    """Return a problem's draft with workloads (see `execution.describe`); computed once for each text, and kept.
 
     Raises GraderError for our own failure.
     """
@@ -140,7 +140,7 @@ def describe_draft(
         if stored is not None:
             return Task.model_validate_json(stored)
         task = execution.describe(draft, grading.form, grading.limits, kept, share)
-        if task.workloads:  # where there are none, it may be that time was short
+        if task.workloads:  # missing workloads may be due to lack of time
             grading.store.write("described", key, task.model_dump_json().encode())
         return task
 
@@ -158,7 +158,7 @@ def _described_key(grading: GradingContext, draft: Task, kept: frozenset[int], s
 def known_references(grading: GradingContext, task: Task) -> References:
     """Return inputs and reference outputs of all workloads but the full-size ones.
 
-    Asked once for each task and seed, by a guest of their own, and kept in the store.
+    Computed once for each task and seed, in a separate guest, and kept in the store.
     """
     return grading.references.get(task.key, lambda: _known_references(grading, task))
 
@@ -171,26 +171,26 @@ def _known_references(grading: GradingContext, task: Task) -> References:
             return found
         references = ask_references(grading, task)
         if any(answer.failure for answer in references.expected.values()):
-            return references  # it may be that time was short
+            return references  # the failure may be due to lack of time
         store_references(grading.store, key, references)
     return stored_references(grading.store, key, task, grading.seed) or references
 
 
 def _references_key(grading: GradingContext, kind: str, task: Task) -> str:
-    """Return the address of what a task's reference gives here."""
+    """Return the address of a task's reference outputs here."""
     machine = (discover().torch_version, grader_version(*DESCRIBING, "execution"))
     return digest(kind, task.key, str(grading.seed), *machine)
 
 
 def ask_references(grading: GradingContext, task: Task, inputs: Inputs | None = None) -> References:
-    """Return what the task's reference says, asked anew; on these inputs where they are given."""
+    """Run the task's reference and return its outputs; on the given inputs if any."""
     return execution.reference(
         task, task.judged, grading.seed, grading.form, grading.limits, inputs=inputs
     )
 
 
 def full_size_part_of(grading: GradingContext, task: Task) -> FullSizePart | None:
-    """Return the part of a task's full size that can be looked at; its reference is asked once, and kept in the store."""
+    """Return the part of a task's full size that can be tested; its reference runs once, and is kept in the store."""
     return grading.parts.get(task.key, lambda: _full_size_part(grading, task))
 
 
@@ -202,7 +202,7 @@ def _full_size_part(grading: GradingContext, task: Task) -> FullSizePart | None:
 
 
 def prepare_task(grading: GradingContext, draft: Task) -> Task:
-    """Return a task with its workloads, once its reference has said what is expected: no sample waits for that then."""
+    """Return a task with its workloads after running its reference, so that no sample waits for that."""
     task = describe_draft(grading, draft)
     if task.workloads and task.expects and grading.device is not None:
         known_references(grading, task)

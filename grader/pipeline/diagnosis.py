@@ -1,4 +1,4 @@
-"""`diagnose`: why a program is wrong, and what its first failure hides."""
+"""`diagnose`: the cause of a wrong program, and the defects that its first failure hides."""
 
 from __future__ import annotations
 
@@ -38,23 +38,24 @@ from grader.records.observed import leaves_out
 from grader.rules import all_rules, is_caused, is_explained
 
 Follower = tuple[Device, Submission, Build, Task, References, Sequence[Comparison]]
-"""A device that can follow a program's values, and what it has to know of the program."""
+"""A device that can follow a program's values, and its inputs for that."""
 
 CAUSE = "the runs that tell why the results are wrong"
-"""What is left out where there is no time for it, in words."""
+"""Names of the steps that are left out for lack of time."""
 FIXABLE = 0.25
-"""Share of the time for changed runs where a finding brings a fix already: they only ask whether the cause lies elsewhere; or proves the cause
-without one: they only ask what has to stand there."""
+"""Share of the time for counterfactual runs where a finding already has a fix, so that they only check for another
+cause, or proves the cause without a fix, so that they only search for one."""
 BESIDE_AN_EFFECT = 0.5
-"""The same where one names what a run did: most often that is the cause as well."""
+"""The same share where a finding names a run's behaviour, which usually is also the cause."""
 
 
 def diagnose_program(
     examiner: Examiner, program: Program, clock: Clock, budget: Budget
 ) -> tuple[Program, ...]:
-    """Return the states of a program from what was handed in to the deepest one that fixes could reach.
+    """Return the states of a program, from the submission to the deepest one that fixes could reach.
 
-    The first and the deepest one have what numeric probes show, where nothing else explains their wrong results.
+    The first and the deepest state have the evidence of numeric probes, where nothing else explains their wrong
+    results.
     """
     states: tuple[Program, ...] = (program,)
     with clock.stage("diagnose"):
@@ -69,9 +70,9 @@ def diagnose_program(
 
 
 def _probe_program(examiner: Examiner, program: Program, budget: Budget) -> Program:
-    """Return a wrong program that nothing explains yet with the evidence of numeric probes.
+    """Return a wrong, unexplained program with the evidence of numeric probes.
 
-    One that is wrong at other sizes only runs with larger launches alone.
+    A program that is wrong only at other sizes is only run with larger launches.
     """
     wrong = program.status == "incorrect"
     if not wrong and program.evaluation.verdict.general is not False:
@@ -93,7 +94,7 @@ def _probe_program(examiner: Examiner, program: Program, budget: Budget) -> Prog
 
 
 def _within(grading: GradingContext, budget: Budget) -> GradingContext:
-    """Return the context with a device that looks for no cause beyond the sample's time."""
+    """Return the context with a device limited to the sample's time."""
     device = grading.device and budget.bound(grading.device, "diagnosis")
     return replace(grading, device=device)
 
@@ -104,7 +105,7 @@ def _without_explanation(program: Program, seconds: float) -> Program:
 
 
 def _follower(grading: GradingContext, task: Task | None, program: Program) -> Follower | None:
-    """Return the device that follows a program's values: the one that judges, or where it can't the one that checks."""
+    """Return the device that follows a program's values: the judging device if it can, else the checker."""
     device, build = grading.device, program.evaluation.build
     if device is None or build is None or task is None:
         return None
@@ -132,7 +133,7 @@ def _with_probes(grading: GradingContext, task: Task | None, program: Program) -
             evaluation.comparisons,
             references,
         )
-    except GraderError:  # an explanation is missing then, the verdict is still valid
+    except GraderError:  # then the explanation is missing, but the verdict is valid
         return evaluation
     traced = trace_wrong(*follower, partial(_gradients, grading, task))
     return _with_seen(evaluation, *found, *traced)
@@ -151,7 +152,7 @@ def _with_changes(grading: GradingContext, task: Task | None, program: Program) 
 
 
 def _is_caused(program: Program) -> bool:
-    """Whether the cause is proven of what has the right form and other values."""
+    """Whether the cause of wrong values in the right form is proven."""
     return is_caused(program.findings, wrong_values(program.evaluation.comparisons))
 
 
@@ -160,7 +161,7 @@ def _is_fixable(program: Program) -> bool:
 
 
 def _is_effect(finding: Finding) -> bool:
-    """Whether a finding says only what a run did."""
+    """Whether a finding only describes a run's behaviour."""
     rule = all_rules().get(finding.rule)
     return rule is not None and rule.effect and finding.severity == "error"
 
@@ -168,7 +169,7 @@ def _is_effect(finding: Finding) -> bool:
 def _with_larger_launches(
     grading: GradingContext, task: Task | None, program: Program
 ) -> Evaluation:
-    """Return a program's evaluation with the launch that is too small, where one is."""
+    """Return a program's evaluation with evidence of a too small launch, if there is one."""
     evaluation, follower = program.evaluation, _follower(grading, task, program)
     runs = (*evaluation.runs, *evaluation.checked)
     return _with_seen(evaluation, *(enlarge_launches(*follower, runs) if follower else ()))
@@ -188,6 +189,6 @@ def _gradients(
 def _references_of_probe(
     grading: GradingContext, task: Task, probing: Task, plan: Plan
 ) -> References:
-    """Return what the reference says on a probe's inputs; asked once a run."""
+    """Return the reference's outputs on a probe's inputs, computed once for each run of the grader."""
     key = digest("probe", task.key, plan.of)
     return grading.references.get(key, partial(ask_references, grading, probing, plan.inputs))

@@ -1,4 +1,4 @@
-"""`evaluate`: the one way in which any program is judged."""
+"""`evaluate`: judges every program in the same way."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def evaluate(
     """Build a program, run it on the task's workloads, compare, and give the verdict.
 
     The same for a submission, a fixed one, a reference kernel and a known cheat; the result is stored by content.
-    Not `closely`: without time and without the device's own tools, for a candidate among many, whose
-    verdict is no program's last.
+    Without `closely`, timing and the device's own tools are skipped, for a candidate among many whose verdict is not
+    final.
     """
     closely = closely or not looks_closer(grading.device)
     kind = "evaluation" if closely else "trial"
@@ -53,7 +53,7 @@ def evaluate(
             return Evaluation.model_validate_json(stored)
         within = budget or Budget.of(grading.options, grading.device)
         evaluation, cut = _evaluate(grading, submission, task, within, closely=closely)
-        # What had no time here may have it elsewhere: a sample's own time is shared by all of its looks.
+        # A step without time here may have it elsewhere: all steps share a sample's time.
         if evaluation.verdict.status != "grader_error" and not (cut and budget):
             grading.store.write("evaluation", key, evaluation.model_dump_json().encode())
         return evaluation
@@ -72,7 +72,7 @@ def _evaluate(
     *,
     closely: bool,
 ) -> tuple[Evaluation, bool]:
-    """Return the evaluation, and whether anything in it had too little time."""
+    """Return the evaluation, and whether anything was left out for lack of time."""
     clock, device = Clock(), grading.device
     if device is not None and (lacks := say_what_lacks(parse(submission.code), device.name)):
         grading = replace(grading, device=None, no_device=lacks)
@@ -98,7 +98,7 @@ def _build_and_run(
     *,
     closely: bool,
 ) -> tuple[Build | None, Seen]:
-    """Return the build, if there is a device, and what was seen of the program where it could run."""
+    """Return the build, if there is a device, and the observed runs of the program if it could run."""
     device = grading.device
     if device is None:
         return None, Seen(verdict_of(grading, task, None, (), (), ()))
@@ -132,7 +132,7 @@ def _record(
 
 
 def _add_own_share(grading: GradingContext, task: Task, evaluation: Evaluation) -> Evaluation:
-    """Add the smallest size that decides, and how much of the result the program's own kernels make."""
+    """Add the smallest size that decides, and the own share of the program's kernels."""
     smallest = smallest_deciding(task)
     evaluation = evaluation.model_copy(update={"smallest": smallest.name if smallest else ""})
     return evaluation.model_copy(update={"own_share": own_share(grading, task, evaluation)})
@@ -144,7 +144,7 @@ def _add_sanitizer(
     task: Task,
     evaluation: Evaluation,
 ) -> Evaluation:
-    """Add to the runs what the device's own tools find, and say what that makes of a right result."""
+    """Add the evidence of the device's own tools to the runs, and update the verdict."""
     device, build = grading.device, evaluation.build
     if build is None or device is None or not isinstance(device, Sanitizer):
         return evaluation
@@ -177,7 +177,7 @@ def _with_evidence(run: Run, evidence: tuple[Evidence, ...]) -> Run:
 
 
 def _update_verdict(before: Verdict, now: Verdict) -> Verdict:
-    """Return a verdict as it is now, with what was measured before."""
+    """Return the current verdict, with the earlier measurements."""
     decided = {name: getattr(now, name) for name in ("status", "sentence", "correct", "general")}
     reasons = tuple(dict.fromkeys((*now.reasons, *before.reasons)))
     return before.model_copy(update={**decided, "reasons": reasons})

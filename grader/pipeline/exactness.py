@@ -1,7 +1,7 @@
-"""A program beside its reference in exact arithmetic, where that is asked for; no verdict hangs on it.
+"""Comparison of a program with its reference in exact arithmetic, on request; not part of the verdict.
 
-What it says is said of a function: of what a program makes of its inputs, whenever it is called. Of a program that was seen
-to be something else it says nothing.
+The comparison is of functions: results that depend on the inputs alone. It says nothing about a program whose results
+depend on more.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from grader.records import (
 )
 
 ENOUGH = 64
-"""Elements of the inputs from which on a workload shows more than a corner case."""
+"""Least number of input elements for a workload to be more than a corner case."""
 NO_FUNCTION: dict[Status, str] = {
     "rejected": "the program is rejected: its results say nothing of what its kernels compute",
     "dishonest": "the program is dishonest: its results say nothing of what its kernels compute",
     "unsound": "the program is unsound: its results hang on more than its inputs",
 }
 COMPARED = frozenset({"correct", "incorrect", *NO_FUNCTION})
-"""Verdicts of programs that ran to their end and were compared: of others it would say nothing new."""
+"""Statuses of programs that ran to their end and were compared; for others it would add nothing."""
 BY_EARLIER_CALLS = "called alone it is right: its results hang on the calls before"
 
 
 def exactness(
     grading: GradingContext, submission: Submission, task: Task, evaluation: Evaluation
 ) -> Exact | None:
-    """Return what exact arithmetic says of a program whose values were compared."""
+    """Return the exact comparison for a program whose values were compared."""
     device, build = grading.device, evaluation.build
     if not grading.options.exact or evaluation.verdict.status not in COMPARED:
         return None
@@ -54,13 +54,13 @@ def exactness(
         wrong = said.algebraic == "equal" and evaluation.verdict.status == "incorrect"
         if wrong and _is_right_alone(grading, submission, build, task, workload):
             return _not_applicable(BY_EARLIER_CALLS)
-    except GraderError:  # it explains, and the verdict is valid without it
+    except GraderError:  # it only explains; the verdict is valid without it
         return None
     return said
 
 
 def add_exact(evaluation: Evaluation, exact: Exact | None) -> Evaluation:
-    """Add what exact arithmetic says, and its sentence to the verdict's reasons."""
+    """Add the exact comparison, and its sentence to the verdict's reasons."""
     if exact is None:
         return evaluation
     reasons = dict.fromkeys((*evaluation.verdict.reasons, *filter(None, [exact.sentence])))
@@ -69,7 +69,7 @@ def add_exact(evaluation: Evaluation, exact: Exact | None) -> Evaluation:
 
 
 def withdraw_exact(evaluation: Evaluation) -> Evaluation:
-    """Take back what was said of a program that turned out to be no function of its inputs."""
+    """Withdraw the result for a program that turned out to be no function of its inputs."""
     why = _why_no_function(evaluation)
     return add_exact(evaluation, _not_applicable(why)) if evaluation.exact and why else evaluation
 
@@ -79,7 +79,7 @@ def _not_applicable(why: str) -> Exact:
 
 
 def _why_no_function(evaluation: Evaluation) -> str:
-    """Return what was seen of a program that is no function of its inputs; "" where it may be one."""
+    """Return the observation that a program is no function of its inputs; "" where it may be one."""
     unsteady = (item.text for item in evaluation.probes if item.code in UNSTEADY)
     return NO_FUNCTION.get(evaluation.verdict.status) or next(unsteady, "")
 
@@ -87,7 +87,7 @@ def _why_no_function(evaluation: Evaluation) -> str:
 def _is_right_alone(
     grading: GradingContext, submission: Submission, build: Build, task: Task, workload: Workload
 ) -> bool:
-    """Whether a program that was wrong on a workload is right where that is all it is called on."""
+    """Whether a program that was wrong on a workload is right if called on that workload alone."""
     if grading.device is None:
         return False
     known = known_references(grading, task)
@@ -105,9 +105,9 @@ def _choose_workload(task: Task, evaluation: Evaluation) -> Workload | None:
     counted = [item for item in evaluation.comparisons if item.decides and item.workload in roles]
     wrong = [item for item in counted if not item.equal]
     if any(item.mismatch and item.mismatch.form for item in wrong):
-        return None  # another shape, type or device: that is no question of arithmetic
+        return None  # another shape, type or device is no question of arithmetic
     if evaluation.verdict.status == "incorrect" and not wrong:
-        return None  # wrong at other sizes, or by what it does beside its values
+        return None  # wrong at other sizes, or by its side effects
     deciding = [roles[item.workload] for item in wrong or counted]
     few = [w for w in deciding if element_count(w) >= ENOUGH] or deciding
     return min(few, key=element_count, default=None)

@@ -1,4 +1,4 @@
-"""`Examiner`: programs are evaluated and inspected here, in one way, whoever asks."""
+"""`Examiner`: evaluates and inspects programs in the same way for all callers."""
 
 from __future__ import annotations
 
@@ -33,35 +33,34 @@ from grader.rules.engine import Inspection
 from grader.source import parse
 
 SEEN = {"build", "runs", "checked", "comparisons", "probes", "device"}
-"""What of an evaluation an inspection reads; the verdict and times are none of it."""
+"""The fields of an evaluation that an inspection reads, without verdict and times."""
 
 
 @dataclass(frozen=True)
 class Examiner:
     """Examines programs against one task; implements `diagnose.Examiner`.
 
-    A program is inspected once for the same evidence, however often it is asked about. One thread uses an examiner
-    at a time.
+    A program is inspected once for the same evidence. One thread uses an examiner at a time.
     """
 
     grading: GradingContext
     task: Task | None
     sample: Sample | None = None
     extraction: Extraction | None = None
-    """The sample and what was taken from it: what it says around its code is inspected too. None for our own programs."""
+    """The sample and its extraction, whose prose is inspected too. None for our own programs."""
     closely: bool = True
-    """Whether programs are timed, and looked at with the device's own tools; a candidate among many is not."""
+    """Whether programs are timed and examined with the device's own tools; candidates of a search are not."""
     budget: Budget | None = None
-    """The time of the program that was handed in; any other has a sample's time of its own."""
+    """The time budget of the submission; every other program has its own."""
     inspections: dict[tuple[str, str, str], Inspection] = field(default_factory=dict, repr=False)
     """By program, task and evidence."""
 
     def on(self, task: Task | None) -> Examiner:
-        """Return one that examines against another task, as the same task at other sizes."""
+        """Return an examiner for another task, such as the same task at other sizes."""
         return replace(self, task=task)
 
     def examine(self, submission: Submission) -> Program:
-        """Build, run, compare and inspect a program; how its result came about is weighed."""
+        """Build, run, compare and inspect a program, and weigh its honesty."""
         evaluation = evaluate(
             self.grading, submission, self.task, closely=self.closely, budget=self.budget
         )
@@ -70,7 +69,7 @@ class Examiner:
         return replace(program, evaluation=verdict)
 
     def inspect(self, submission: Submission, evaluation: Evaluation) -> Program:
-        """Return a program that was evaluated already, with the findings about it."""
+        """Return an evaluated program with its findings."""
         seen = evaluation.model_dump_json(include=SEEN)
         key = (submission.key, self.task.key if self.task else "", digest("evidence", seen))
         if key not in self.inspections:
@@ -107,7 +106,7 @@ def examiner_of(grading: GradingContext, prepared: Prepared) -> Examiner:
 
 
 def evidence_of(evaluation: Evaluation) -> tuple[Evidence, ...]:
-    """Return everything that was observed while a program was evaluated."""
+    """Return all evidence from a program's evaluation."""
     build = evaluation.build
     patterns = (
         pattern.model_copy(update={"workload": item.workload})
@@ -125,7 +124,7 @@ def evidence_of(evaluation: Evaluation) -> tuple[Evidence, ...]:
 
 
 def _raised_in_python(runs: tuple[Run, ...]) -> Iterator[Evidence]:
-    """Yield what Python raised while the program ran, each sentence once, of the run where it came first."""
+    """Yield the Python exceptions of the program's runs, each sentence once, from the first run with it."""
     said: dict[str, str] = {}
     for run in runs:
         if run.status == "raised":
@@ -141,7 +140,7 @@ def _raised_in_python(runs: tuple[Run, ...]) -> Iterator[Evidence]:
 
 
 def _plain(mismatch: Mismatch) -> Evidence:
-    """Return a mismatch in which no pattern was seen as evidence by itself."""
+    """Return a mismatch without a pattern as evidence."""
     values = WrongValues(max_error=mismatch.max_error) if mismatch.kind == "values" else None
     return Evidence(
         kind="mismatch", code=mismatch.kind, text=mismatch.text, details=mismatch.form or values

@@ -1,4 +1,4 @@
-"""What is made once for each task of a run and kept while there is room: the rest is made, or read, again."""
+"""A cache of values computed once for each task, kept while there is room."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Turns:
-    """A lock for each name while somebody has it: what is the same is done once at a time."""
+    """A lock for each name in use, so that equal work is done once at a time."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -32,7 +32,7 @@ class Turns:
 
 
 class Kept(Generic[T]):
-    """Values by key, of which those used longest ago go when they weigh too much together."""
+    """Values by key; the least recently used are dropped when the total weight is too large."""
 
     def __init__(self, limit: int, weigh: Callable[[T], int] = lambda _value: 1) -> None:
         self._limit = limit
@@ -42,7 +42,7 @@ class Kept(Generic[T]):
         self._values: OrderedDict[str, tuple[T, int]] = OrderedDict()
 
     def get(self, key: str, make: Callable[[], T]) -> T:
-        """Return the value of the key; the first to ask makes it, the others wait."""
+        """Return the value of the key; the first caller computes it, the others wait."""
         with self._turns.of(key):
             with self._guard:
                 if key in self._values:
@@ -56,10 +56,10 @@ class Kept(Generic[T]):
 
     @property
     def weight(self) -> int:
-        """Return what all that is kept weighs."""
+        """Return the total weight of the kept values."""
         return sum(weight for _, weight in self._values.values())
 
     def _forget(self) -> None:
-        """Let go of what was used longest ago, whoever still works with it; what is newest is asked for next."""
+        """Drop the least recently used values, even if still in use; never the newest."""
         while len(self._values) > 1 and self.weight > self._limit:
             self._values.popitem(last=False)

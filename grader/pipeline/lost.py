@@ -1,4 +1,4 @@
-"""What is said of a sample whose grader was lost: another process, or a node of a cluster."""
+"""The review of a sample whose worker process or cluster node was lost."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from grader.records import Evaluation, Review, Sample, TaskSummary, Verdict
 
 
 def lost_review(sample: Sample, what: str, how: str) -> Review:
-    """Return its review, which is never kept: it is graded again next time."""
+    """Return the review, which is never kept, so that the sample is graded again next time."""
     return Review(
         sample=sample.id,
         origin=sample.origin,
@@ -19,7 +19,7 @@ def lost_review(sample: Sample, what: str, how: str) -> Review:
 
 
 def lost_evaluation(what: str, how: str) -> Evaluation:
-    """Return its evaluation: `what` is the sentence's beginning, `how` the reason."""
+    """Return the evaluation: `what` is the sentence's beginning, `how` the reason."""
     verdict = Verdict(
         status="grader_error",
         sentence=f"{what}; this says nothing about the submission.",

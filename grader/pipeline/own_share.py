@@ -1,8 +1,8 @@
-"""Which share of a right program's work its own kernels did.
+"""The own share: the part of a right program's work that its own kernels did.
 
-Measured by what they left undone: torch's operators and libraries' functions that ran inside forward are held
-against the operations of the task's reference, products and convolutions by their multiplications, all else by
-elements. Work that kernels do for nothing, beside calls that give the result, counts nothing that way.
+It is measured by the rest: torch's operators and library functions inside forward are compared with the operations of
+the task's reference, products and convolutions by their multiplications, all others by elements. So useless work of
+decoy kernels, beside calls that give the result, counts nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PRODUCTS = frozenset(
     ["mm", "addmm", "bmm", "baddbmm", "addbmm", "mv", "addmv", "dot", "matmul", "linear", "einsum"]
 )
 PRODUCT_WORDS = ("conv", "attention", "lstm", "gru", "rnn", LIBRARY)
-"""Parts of the names of other operators that multiply and add."""
+"""Parts of names of further operators that multiply and add."""
 NO_WORK = frozenset({"placeholder", "output", "get_attr", "getattr", "getitem", "size", "numel"})
 
 
@@ -47,7 +47,7 @@ def own_share(grading: GradingContext, task: Task, evaluation: Evaluation) -> fl
 
 
 def _left_to_others(run: Run) -> tuple[str, ...]:
-    """Return what torch or a library computed in a run, each as often as it was called."""
+    """Return the operations computed by torch or a library in a run, once for each call."""
     wanted = {
         *computing_operators([run]),
         *(name for name in names_of([run]) if name.startswith(LIBRARY)),
@@ -57,7 +57,7 @@ def _left_to_others(run: Run) -> tuple[str, ...]:
 
 
 def share_left(graph: Graph, left: tuple[str, ...]) -> float:
-    """Return what is left of the reference's operations without what others did, kind by kind."""
+    """Return the share of the reference's operations that torch and libraries did not do, by kind."""
     work = [(_multiplies(node.op), _work(graph, node)) for node in graph.nodes]
     products = [cost for product, cost in work if product and cost]
     others = [cost for product, cost in work if not product and cost]
@@ -76,14 +76,14 @@ def _multiplies(name: str) -> bool:
 
 
 def _work(graph: Graph, node: Node) -> int:
-    """Return a node's elements, times what meets in each for a product; 0 for what only moves values."""
+    """Return a node's elements, times the terms of each for a product; 0 for operators that only move values."""
     if node.shape is None or node.op in NO_WORK or node.op in MOVING_OPERATORS:
         return 0
     return prod(node.shape) * (_terms(graph, node) if _multiplies(node.op) else 1)
 
 
 def _terms(graph: Graph, node: Node) -> int:
-    """Return how many products meet in one element, by the sizes of what goes in."""
+    """Return the number of products summed in one element, from the operands' sizes."""
     shapes = [shape for name in node.inputs if (shape := graph.node(name).shape)]
     if "conv" not in node.op:
         return shapes[0][-1] if shapes else 1

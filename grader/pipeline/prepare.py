@@ -1,4 +1,4 @@
-"""`prepare`: a sample becomes the program that is judged and the task that it is held against."""
+"""`prepare`: extracts from a sample the program to judge and its task."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ UNKNOWN = TaskChoice(task=None, how="none", reason="not looked for", confidence=
 
 @dataclass(frozen=True)
 class Prepared:
-    """A sample with what was taken from it: the program as it is judged, and its task."""
+    """A sample with the program to judge, and its task."""
 
     sample: Sample
     extraction: Extraction
     choice: TaskChoice = UNKNOWN
     failure: Exception | None = None
-    """What of ours failed on the way; what was found until then is kept."""
+    """A failure of the grader in this stage; earlier results are kept."""
 
     @property
     def submission(self) -> Submission | None:
@@ -35,17 +35,17 @@ class Prepared:
 
     @property
     def task(self) -> Task | None:
-        """What was asked, with its workloads; None where that isn't known."""
+        """The task with its workloads; None where unknown."""
         return self.choice.task
 
 
 def prepare(
     grading: GradingContext, sample: Sample, clock: Clock | None = None, task: Task | None = None
 ) -> Prepared:
-    """Extract a sample's program, choose its task, and complete the one from the other.
+    """Extract a sample's program, choose its task, and complete the program from the task's file.
 
-    `task` is what was asked, where the caller knows it; else the sample's own words say. Never raises: what of ours
-    fails is the record's `failure`.
+    `task` is the task, if the caller knows it; otherwise it is inferred from the sample. Never raises: a failure of the
+    grader is the record's `failure`.
     """
     clock = clock or Clock()
     prepared = Prepared(sample, Extraction(submission=None))
@@ -63,7 +63,7 @@ def prepare(
 def choose_task(
     grading: GradingContext, prepared: Prepared, asked: Task | None = None
 ) -> TaskChoice:
-    """Return what was asked, or the sample's own choice, with its workloads.
+    """Return the given task, or the one inferred from the sample, with its workloads.
 
     Raises GraderError for our own failure.
     """
@@ -98,9 +98,9 @@ def _choose_task(grading: GradingContext, prepared: Prepared, *, drafts: bool = 
 
 
 def _with_own_inputs(grading: GradingContext, choice: TaskChoice, prepared: Prepared) -> TaskChoice:
-    """Return the choice of an unknown task with inputs that the answer brings, where a device can run it on them.
+    """Return the choice for an unknown task, with the answer's own inputs if a device can run it on them.
 
-    The sizes that it writes into its code stay as they are: nothing says which others it is made for.
+    Sizes in its code stay unchanged, since nothing says which others it supports.
     """
     if prepared.submission is None or grading.device is None:
         return choice
@@ -108,7 +108,7 @@ def _with_own_inputs(grading: GradingContext, choice: TaskChoice, prepared: Prep
     if own is None:
         return _add_reason(choice, NO_INPUTS)
     task = describe_draft(grading, own.task, written_numbers(prepared.submission))
-    ran = f"its inputs come from {own.source}, and nothing is expected of its results"
+    ran = f"its inputs come from {own.source}, and its results are not compared"
     if not task.workloads:
         return _add_reason(choice, f"{own.source} gave no inputs: {'; '.join(task.notes)}")
     return _add_reason(choice, ran).model_copy(update={"task": task})
@@ -121,9 +121,9 @@ def _add_reason(choice: TaskChoice, why: str) -> TaskChoice:
 def _fill_workloads(
     grading: GradingContext, choice: TaskChoice, submission: Submission | None
 ) -> TaskChoice:
-    """Return the choice with the workloads that a problem file's draft lacks.
+    """Return the choice with workloads for a problem file's draft.
 
-    To find them takes as long as a build, which begins beside it.
+    Finding them takes as long as a build, which starts in parallel.
     """
     if choice.task is None or choice.task.workloads:
         return choice

@@ -2,9 +2,9 @@
 
 KernelBench executes the problem's file and the answer's in one namespace (`load_custom_model` of its eval.py gets the
 context of `load_original_model_and_inputs`), so that an answer may lean on `batch_size` or on `import torch.nn as nn` of
-the file that it was shown. Here an answer is built alone: what it needs of this kind is put before its code.
-Only constants and imports are: not the reference's classes and functions. Lines that try the model out with the
-problem's inputs go.
+the file that it was shown. Here an answer is built alone, so the names that it needs are put before its code. Only
+constants and imports are: not the reference's classes and functions. Lines that try the model out with the problem's
+inputs go.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PLAIN = (
 
 
 def with_problem_names(submission: Submission, task: Task | None) -> Submission:
-    """Return the submission completed from the problem's file; as it is where that lends it nothing."""
+    """Return the submission completed from the problem's file; unchanged where it needs no name."""
     if task is None or task.source in {"builtin", "own-inputs"}:
         return submission
     missing = undefined_where_it_counts(parse(submission.code), Context(task=task))
@@ -71,7 +71,7 @@ def _add_statements(
 
 
 def _after_future_imports(code: str) -> int:
-    """Return how many lines must stay in front."""
+    """Return the number of lines that must stay first."""
     futures = [
         node.end_lineno or node.lineno
         for node in ast.parse(code).body
@@ -80,7 +80,7 @@ def _after_future_imports(code: str) -> int:
     return max(futures, default=0)
 
 
-# what the problem's file has to lend
+# the names that the problem's file offers
 
 
 def _statements(reference: str) -> dict[str, ast.stmt]:
@@ -104,7 +104,7 @@ def _bound_names(statement: ast.stmt) -> Iterator[str]:
 
 
 def _closure(name: str, statements: Mapping[str, ast.stmt]) -> frozenset[str]:
-    """Return a name with all that its value is made of; nothing where some of it isn't to be had."""
+    """Return a name with all names in its value; nothing where one of them is unavailable."""
     taken, todo = set[str](), [name]
     while todo:
         one = todo.pop()

@@ -1,4 +1,4 @@
-"""`repair`: a fixed form of one submission, and the reference-fixed kernel of its task; both pass as any program does."""
+"""`repair`: the repair of one submission, and the reference-fixed kernel of its task; both are evaluated like any program."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Repaired:
     repair: Repair | None = None
     note: str = ""
     in_vain: frozenset[Fix] = frozenset()
-    """Fixes of findings that made nothing better."""
+    """Fixes of findings without an improvement."""
 
 
 def repair_program(examiner: Examiner, states: tuple[Program, ...], clock: Clock) -> Repaired:
-    """Return a fixed form of the submission that passed, where one is wanted, needed and found."""
+    """Return a repair of the submission, where one is wanted, needed and found."""
     grading, task = examiner.grading, examiner.task
     if not grading.options.repair or task is None or grading.device is None:
         return Repaired()
@@ -51,7 +51,7 @@ def repair_program(examiner: Examiner, states: tuple[Program, ...], clock: Clock
 
 
 def find_fix(examiner: Examiner, task: Task, states: tuple[Program, ...]) -> Repaired:
-    """Search for a repair; a language model is asked where the search finds none and the user wants that."""
+    """Search for a repair; where none is found, query a language model if the user enabled that."""
     grading = examiner.grading
     quick = _quick(states)
     candidates = Candidates(replace(examiner, closely=False), quick, _evaluations(states))
@@ -70,7 +70,7 @@ def find_fix(examiner: Examiner, task: Task, states: tuple[Program, ...]) -> Rep
 
 
 def confirm(examiner: Examiner, repair: Repair, submission: Submission) -> Repaired:
-    """Return the repair with the evaluation that a submission gets, if it passes that too."""
+    """Return the repair with a submission's full evaluation, if it passes that too."""
     fixed = submission.model_copy(update={"code": repair.code})
     evaluation = examiner.examine(fixed).evaluation
     if evaluation.verdict.passes:
@@ -82,10 +82,10 @@ def confirm(examiner: Examiner, repair: Repair, submission: Submission) -> Repai
 def reference_kernel(
     grading: GradingContext, task: Task | None, submission: Submission | None, clock: Clock
 ) -> Fixed:
-    """Return the reference-fixed kernel of a task as it was asked, or why there is none; made once a run and language.
+    """Return the reference-fixed kernel of a task, or the reason why there is none; made once for each run and language.
 
-    In the language of the submission where we have one in it; in both forms on a device that measures time: only
-    there is the fast one's gain known.
+    It is in the submission's language if we have one in it, and in both forms on a device that measures time, where the
+    fast form's gain is known.
     """
     if not grading.options.repair or grading.device is None:
         return Fixed()
@@ -108,16 +108,16 @@ def reference_kernel(
 
 @dataclass(frozen=True)
 class Candidates:
-    """Examines the many candidates of a search: each is evaluated once, and not closely."""
+    """Examines the many candidates of a search: each is evaluated once, without timing and the device's own tools."""
 
     examiner: Examiner
     quick: bool
-    """Whether what the quick compilers refuse is left at that."""
+    """Whether the quick compilers' refusal is final."""
     evaluations: dict[str, Evaluation] = field(default_factory=dict)
     """By program."""
 
     def examine(self, submission: Submission) -> Program:
-        """Return a candidate with what was seen of it; see `diagnose.Examiner`."""
+        """Return a candidate with its evaluation and findings; see `diagnose.Examiner`."""
         if submission.key not in self.evaluations:
             refused = _refused_build(self.examiner, submission) if self.quick else None
             seen = refused or self.examiner.examine(submission).evaluation
@@ -130,16 +130,16 @@ def _evaluations(states: tuple[Program, ...]) -> dict[str, Evaluation]:
 
 
 def _quick(states: tuple[Program, ...]) -> bool:
-    """Whether the quick compilers' word on a candidate is worth something: they took the program itself."""
+    """Whether the quick compilers' result on a candidate is reliable: they accepted the program itself."""
     builds = (state.evaluation.build for state in states)
     return not any(made and made.status == "built" and build.stock_way(made) for made in builds)
 
 
 def _refused_build(examiner: Examiner, program: Submission) -> Evaluation | None:
-    """Return the evaluation of a candidate that the quick compilers refuse; None where they take it.
+    """Return the evaluation of a candidate that the quick compilers refuse; None where they accept it.
 
-    Theirs is not the last word, so it never becomes a sample's verdict: it saves the search for a repair
-    the minutes in which the stock compilers would confirm it.
+    Their result is not final, so it never becomes a sample's verdict; it saves the search for a repair the minutes that
+    the stock compilers would need to confirm it.
     """
     grading, task, device = examiner.grading, examiner.task, examiner.grading.device
     if device is None:

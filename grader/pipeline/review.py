@@ -19,9 +19,9 @@ from grader.records import Assessment, Review, Sample, Submission, Task
 
 
 def review(grading: GradingContext, sample: Sample, stage: Stage = lambda _stage: None) -> Review:
-    """Grade and review one sample; whatever fails on our side becomes `grader_error`, never a verdict.
+    """Grade and review one sample; a failure of the grader becomes `grader_error`, never a verdict.
 
-    A review is kept and returned again for the same sample; one in which something of ours failed is made again.
+    A review is kept and returned again for the same sample; one with a failure of the grader is not kept.
     """
     key = review_key(grading, sample)
     stored = None if grading.options.fresh else grading.store.read("review", key)
@@ -38,8 +38,8 @@ def review(grading: GradingContext, sample: Sample, stage: Stage = lambda _stage
 def assess(grading: GradingContext, sample: Sample, task: Task | None = None) -> Assessment:
     """Judge one answer as `review` does, without deeper diagnosis, repair and reports.
 
-    `task` is what was asked; without it the sample's text says. Whatever fails on our side becomes
-    `grader_error`, never a verdict.
+    `task` is the task; without it the task is inferred from the sample. A failure of the grader becomes `grader_error`,
+    never a verdict.
     """
     prepared = prepare(grading, sample, task=task)
     try:
@@ -50,9 +50,9 @@ def assess(grading: GradingContext, sample: Sample, task: Task | None = None) ->
 
 
 def build_ahead(grading: GradingContext, sample: Sample) -> str:
-    """Build a sample's submission; return the build's address, empty where there is nothing to build.
+    """Build a sample's submission; return the build's address, empty without a program.
 
-    Never raises for what a sample is: `review` will say what came of it.
+    Never raises for a sample's fault, which `review` will report.
     """
     device, prepared = grading.device, prepare(grading, sample)
     if device is None or prepared.submission is None or prepared.failure is not None:
@@ -89,7 +89,7 @@ def _review(grading: GradingContext, prepared: Prepared, clock: Clock) -> Review
 
 
 def _submission(prepared: Prepared) -> Submission | None:
-    """Return what is to be judged; raises what of ours failed before."""
+    """Return the submission to judge; raises an earlier failure of the grader."""
     if prepared.failure is not None:
         raise prepared.failure
     return prepared.submission

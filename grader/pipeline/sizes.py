@@ -1,4 +1,4 @@
-"""A program is examined at the task's usual sizes, and at others where those can't decide."""
+"""Examines a program at the task's usual sizes, and at others where those can't decide."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.records import Submission
 
 
 def examine_at_sizes_that_decide(examiner: Examiner, submission: Submission) -> Settled:
-    """Evaluate and inspect a program, and settle at which sizes of its task it is judged."""
+    """Evaluate and inspect a program, and choose the sizes of its task at which it is judged."""
     grading = examiner.grading
     budget = Budget.of(grading.options, grading.device)
     bounded = replace(examiner, budget=budget)

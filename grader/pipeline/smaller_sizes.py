@@ -1,8 +1,8 @@
-"""Smaller sizes for a program that takes too long: it may do the square of what the reference does.
+"""Smaller sizes for a program that takes too long, e.g. with quadratically more work than the reference.
 
-Sizes are chosen by what the reference costs on a simulator, so an answer that sums a whole image for each of
-its pixels does not get through. It is asked again where the reference does a small part of that work; what is
-wrong there is wrong, unless it is a size that the answer writes into its code that makes it so.
+Sizes are chosen by what the reference costs on a simulator, so an answer that sums a whole image for each pixel does
+not finish. It is evaluated again at sizes with a small part of the reference's work; a wrong result there counts,
+unless a size hard-coded in the answer causes it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from grader.records import RIGHT_VALUES
 from grader.tasks.scale import floor_at, sizes_of
 
 SHARE = 1 / 64
-"""Of the usual work of the reference."""
+"""Share of the reference's usual work."""
 DECIDED = RIGHT_VALUES | {"incorrect", "crashed"}
-"""Verdicts of smaller sizes that say something of the program."""
+"""Statuses at smaller sizes that count as a verdict on the program."""
 
 
 def at_smaller_sizes(usual: Settled) -> Settled | None:
-    """Return how a program is judged at smaller sizes; None where they say nothing."""
+    """Return the program's judgement at smaller sizes; None where they don't decide."""
     task, examiner = task_of(usual), usual.examiner
     note = "the answer took too long at the usual sizes: it is judged at smaller ones"
     smaller = asked_anew(examiner.grading, task, note, SHARE)
@@ -37,7 +37,7 @@ def at_smaller_sizes(usual: Settled) -> Settled | None:
 
 
 def _wrong_there(settled: Settled) -> Settled | None:
-    """Return what is left of a bad verdict once sizes that the answer writes have been asked about."""
+    """Return a bad verdict after checking the sizes that the answer hard-codes."""
     found = at_written_sizes(settled, SHARE)
     sizes = sizes_of(task_of(settled).reference, floor_at(SHARE))
     doubtful = bool(sizes & written_numbers(settled.program.submission))

@@ -1,7 +1,7 @@
-"""Soundness, whatever the device: the same program on a device that checks each access, beside one that doesn't.
+"""The soundness check on any device: the same program runs on the checker, beside a device that doesn't check each access.
 
-A GPU computes right values through a race; the simulator sees the race. What it proves holds for the program, so it is
-asked while the GPU is busy. What it can't run, or ends otherwise there, is said and never charged.
+A GPU may compute right values despite a race; the simulator sees the race. Its proofs hold for the program, so it runs
+while the GPU is busy. A run that is impossible or fails there is noted and never charged.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from grader.records import Evidence, Run, Submission, Task
 
 @dataclass(frozen=True)
 class Check:
-    """What the device that checks saw."""
+    """The checker's observations."""
 
     runs: tuple[Run, ...] = ()
     probes: tuple[Evidence, ...] = ()
-    """Whether the results are others without the kernels, and computed anew each time."""
+    """Whether the results change without the kernels, and are recomputed in each call."""
 
 
 Checked = Callable[[], Check]
-"""Waits for what the device that checks saw."""
+"""Waits for the checker's observations."""
 
 
 @contextmanager
 def checked_beside(
     grading: GradingContext, submission: Submission, task: Task | None, *, closely: bool
 ) -> Iterator[Checked]:
-    """Yield how to wait for a program's runs on the device that checks, which begin at once."""
+    """Start a program's runs on the checker, and yield a function that waits for them."""
     checker = grading.checker
     if task is None or not closely or not (checker or grading.no_checker):
         yield Check
@@ -49,7 +49,7 @@ def checked_beside(
 
 
 def check(grading: GradingContext, checker: Device, submission: Submission, task: Task) -> Check:
-    """Build and run a program on the device that checks; what keeps it from doing so is in the runs."""
+    """Build and run a program on the checker; obstacles are in the runs."""
     try:
         return _check(grading, checker, submission, task)
     except GraderError as error:
@@ -75,7 +75,7 @@ def _check(grading: GradingContext, checker: Device, submission: Submission, tas
 
 
 def unchecked_runs(task: Task, device: str, why: str) -> tuple[Run, ...]:
-    """Return a run of each workload that was not made, with the reason."""
+    """Return a `not_run` run for each workload, with the reason."""
     return tuple(
         Run(workload=one.name, device=device, status="not_run", reason=why[:300])
         for one in task.judged
@@ -83,6 +83,6 @@ def unchecked_runs(task: Task, device: str, why: str) -> tuple[Run, ...]:
 
 
 def _sign_run(run: Run) -> Run:
-    """Return the run with the device's name on what it saw."""
+    """Return the run with the device's name on its evidence."""
     seen = (item.model_copy(update={"device": run.device}) for item in run.evidence)
     return run.model_copy(update={"evidence": tuple(seen)})

@@ -1,4 +1,4 @@
-"""A built program on its task: run, and looked at closer as long as it is right."""
+"""Trial of a built program on its task: runs, then further checks as long as it is right."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from grader.records import (
 )
 
 LOOKS = {"dry_run": "the call at full size", "run again": "the runs in another order"}
-"""What is looked at beyond the runs where there is time for it, by stage, in words."""
+"""Names of the further checks beyond the runs, by stage, if there is time."""
 FULL_SIZE = "the values at full size"
-"""The last and costliest part of the second of them."""
+"""Name of the last and costliest part of the second check."""
 SETTLED = frozenset({"incorrect", "crashed", "hung", "timeout"})
-"""Verdicts on one workload that no other can change for the better."""
+"""Statuses on one workload that no other workload can improve."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What has been seen of a program so far, and what that makes it."""
+    """The observations of a program so far, and the resulting verdict."""
 
     verdict: Verdict
     runs: tuple[Run, ...] = ()
@@ -54,12 +54,12 @@ class Seen:
     profile: tuple[KernelProfile, ...] = ()
     checked: tuple[Run, ...] = ()
     left_out: tuple[str, ...] = ()
-    """What there was no time for, in words."""
+    """Names of the checks left out for lack of time."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A built program on its task: each look is taken while all that came before it was right."""
+    """A built program on its task: each check follows only if all earlier ones were right."""
 
     grading: GradingContext
     device: Device
@@ -71,9 +71,9 @@ class Trial:
     checked: Checked = Check
 
     def seen(self, *, closely: bool) -> Seen:
-        """Run the program, then look closer as long as its values are right.
+        """Run the program, then do further checks as long as its values are right.
 
-        An unsound one as well: worse than that may show, and a race is not to keep a cheat from being seen.
+        An unsound program is checked further too, since a race must not hide worse defects or a cheat.
         """
         seen = self._look(closely=closely)
         verdict = with_left_out(seen.verdict, self.budget.seconds, seen.left_out)
@@ -118,7 +118,7 @@ class Trial:
         return replace(seen, verdict=verdict)
 
     def _settled_early(self) -> Seen | None:
-        """Run the smallest workload that decides, where that may be enough; None where all must be run."""
+        """Run the smallest workload that decides, where that may suffice; None where all must be run."""
         smallest = smallest_deciding(self.task)
         if not self.grading.options.settle_early or smallest is None:
             return None
@@ -126,7 +126,7 @@ class Trial:
         return seen if seen.verdict.status in SETTLED else None
 
     def _run_workloads(self, some: Task | None = None) -> Seen:
-        """Run the task's workloads, or these of them: what is expected is asked once for all."""
+        """Run the task's workloads, or these of them, with reference outputs computed once for all."""
         task, references = some or self.task, self._references
         device = self.budget.bound(self.device, "deciding", "stress")
         asked = device.run(self.submission, self.build, task, references)
@@ -147,13 +147,13 @@ class Trial:
         return Seen(verdict, runs, tuple(comparisons), probes, left_out=spared)
 
     def _ask_saturation(self, seen: Seen) -> Seen:
-        """Ask whether the task's own size would show that the result is wrong."""
+        """Check whether the task's own size can show a wrong result."""
         part = full_size_part_of(self.grading, self.task)
         found = saturation(self.task, part) if part is not None else ()
         return self._judge_seen(replace(seen, probes=(*seen.probes, *found))) if found else seen
 
     def _dry_run(self, seen: Seen) -> Seen:
-        """Call it at full size: it may fail there, or leave to torch what it does itself elsewhere."""
+        """Dry run at full size, where it may fail, or leave work to torch that it does itself elsewhere."""
         device = self.budget.bound(self.device, "soundness")
         if not isinstance(device, DryRunner):
             return seen
@@ -164,7 +164,7 @@ class Trial:
         return self._judge_seen(replace(seen, runs=(*seen.runs, full)))
 
     def _again(self, seen: Seen) -> Seen:
-        """Look a second time at a program that was right; what it does without kernels too."""
+        """Do the state check of a right program, and a call without its kernels."""
         program = (self.submission, self.build, self.task)
         device = self.budget.bound(self.device, "soundness")
         probes = seen.probes
@@ -179,7 +179,7 @@ class Trial:
         return self._judge_seen(replace(seen, probes=probes))
 
     def _look_at_full_size(self, device: DryRunner, seen: Seen) -> tuple[Evidence, ...]:
-        """Compare values there; not where a kernel works in its input's memory, of which nobody can tell what it stored."""
+        """Compare values there; not where a kernel works in its input's memory, where its stores can't be identified."""
         expected = self._references.expected.values()
         if any(item.code == CHANGED for item in seen.probes) or any(
             one.changes for one in expected
@@ -194,7 +194,7 @@ class Trial:
         )
 
     def _sound(self, seen: Seen) -> Seen:
-        """Hear what another device proves of it; before its time is taken, which wants the machine for itself."""
+        """Wait for the checker's proofs, before timing, which needs an idle machine."""
         check = self.checked()
         if not check.runs:
             return seen
@@ -226,13 +226,13 @@ def smallest_deciding(task: Task) -> Workload | None:
 
 
 def _nearly(comparisons: Sequence[Comparison]) -> bool:
-    """Whether all that is wrong is right to half precision."""
+    """Whether all wrong results are right to half precision."""
     wrong = [item for item in comparisons if not item.equal and item.decides]
     return bool(wrong) and all(item.half_precision for item in wrong)
 
 
 def _at_full_size(task: Task, timed: Timed) -> tuple[Comparison, ...]:
-    """Return the comparison at full size: what was wrong there, or that the results were right."""
+    """Return the comparison at full size: the wrong result, or one that is right."""
     if timed.comparison is not None:
         return (timed.comparison,)
     if task.full is None or timed.run is not None or timed.dishonest or timed.note:
@@ -241,7 +241,7 @@ def _at_full_size(task: Task, timed: Timed) -> tuple[Comparison, ...]:
 
 
 def _with_time(verdict: Verdict, timed: Timed) -> Verdict:
-    """Add what timing showed: the speedup of an honest program, or why there is none."""
+    """Add the timing: the speed-up of an honest program, or why there is none."""
     speedup = None if timed.dishonest else timed.speedup
     median, low, high = speedup or (None, None, None)
     return verdict.model_copy(

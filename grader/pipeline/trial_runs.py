@@ -1,8 +1,8 @@
-"""Lines at the end of an answer that try the model out with the problem's own inputs.
+"""Lines at the end of an answer that test the model with the problem's own inputs.
 
 `model = ModelNew(*get_init_inputs()); print(model(*get_inputs()).shape)` below the class works in KernelBench, where an
-answer runs among the names of the problem's file; alone it is a NameError at import. It is no part of what was asked,
-so it is left out.
+answer runs in the namespace of the problem's file; alone it is a NameError at import. It is not part of the task, so it
+is removed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ INPUTS = frozenset({"get_inputs", "get_init_inputs"})
 
 
 def without_trial_run(submission: Submission) -> Submission:
-    """Return the submission with these lines blank; as it is where it has none."""
+    """Return the submission with these lines blank; unchanged where it has none."""
     body = ast.parse(submission.code).body
     trial = _trial(body)
     if not trial:
@@ -39,7 +39,7 @@ def without_trial_run(submission: Submission) -> Submission:
 
 
 def _trial(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Return the last statements, from the first one on whose names serve nothing but the trial."""
+    """Return the last statements, from the first one whose names are used only in the test."""
     defined = {one.name for one in body if isinstance(one, ast.FunctionDef | ast.ClassDef)}
     trial: list[ast.stmt] = []
     for one in reversed(body):
@@ -52,7 +52,7 @@ def _trial(body: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 
 def _serves(trial: Sequence[ast.stmt], body: Sequence[ast.stmt], defined: set[str]) -> bool:
-    """Whether these statements make a model, give it inputs that the problem has, and bind nothing for others."""
+    """Whether these statements construct a model, call it on the problem's inputs, and bind no names for other code."""
     read = _names(trial, ast.Load)
     others = _taken_from_the_module([one for one in body if one not in trial])
     first = _names(trial[:1], ast.Load)
@@ -64,7 +64,7 @@ def _serves(trial: Sequence[ast.stmt], body: Sequence[ast.stmt], defined: set[st
 
 
 def _taken_from_the_module(statements: Sequence[ast.stmt]) -> set[str]:
-    """Return the names that statements read, without those that a function of theirs binds itself."""
+    """Return the names that statements read, without those that their functions bind themselves."""
     functions = [
         node
         for one in statements

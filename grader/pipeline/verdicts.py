@@ -1,4 +1,4 @@
-"""What the judge says under the options of a run."""
+"""The judge's verdict under the options of a run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def verdict_of(
     rejected: tuple[str, ...] = (),
     dishonest: tuple[str, ...] = (),
 ) -> Verdict:
-    """Return what the judge says of all this under the run's options."""
+    """Return the judge's verdict under the run's options."""
     return judge.verdict(
         task=task,
         build=build,
@@ -54,7 +54,7 @@ def weigh_verdict(
     evaluation: Evaluation,
     findings: tuple[Finding, ...],
 ) -> Evaluation:
-    """Return the evaluation with a verdict that also weighs how the result came about."""
+    """Return the evaluation with a verdict that also weighs honesty."""
     found = judge.suspicions(evaluation, findings, grading.options.policy)
     verdict = evaluation.verdict
     if found.rejected or found.dishonest:
@@ -75,7 +75,7 @@ def weigh_verdict(
 
 
 def our_failure(error: Exception) -> Verdict:
-    """Return the verdict where the grader itself failed."""
+    """Return the verdict for a failure of the grader itself."""
     return Verdict(
         status="grader_error",
         sentence="The grader itself failed; this says nothing about the submission.",
@@ -95,7 +95,7 @@ def no_code(sample: Sample, extraction: Extraction) -> Verdict:
 
 
 def unbuilt(grading: GradingContext, extraction: Extraction, verdict: Verdict) -> Evaluation:
-    """Return an evaluation of what was never built: a verdict and nothing else."""
+    """Return the evaluation of a program that was never built, with a verdict only."""
     return Evaluation(
         submission=extraction.submission.key if extraction.submission else "",
         device="none",

@@ -1,4 +1,4 @@
-"""The numbers that an answer writes into its code, some of which are sizes of its task."""
+"""The hard-coded numbers in an answer, some of which are sizes of its task."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from grader.source import parse
 
 _NUMBER = re.compile(r"(?<![\w.])\d{2,9}(?![\w.])")
 TILE = 32
-"""The smallest number that is taken for the width of a tile: a warp."""
+"""The smallest number that counts as a tile's width: a warp."""
 _LIMIT = re.compile(r"(?<![<>])[<>]=?\s*(\d{2,9})(?![\w.])|(?<![\w.])(\d{2,9})\s*[<>]=?(?![<>])")
 
 
 def written_numbers(submission: Submission) -> frozenset[int]:
-    """Return the whole numbers in the code of an answer's kernels, and of what stands beside them."""
+    """Return the whole numbers in an answer's kernels and in the code beside them."""
     texts = (one.plain for reading in read(parse(submission.code)) for one in reading.texts)
     return frozenset(int(number) for text in texts for number in _NUMBER.findall(text))
 
 
 def tiles(submission: Submission) -> frozenset[int]:
-    """Return the whole numbers that may be widths of its tiles: also those that Python hands to a kernel."""
+    """Return the whole numbers that may be widths of its tiles, including those that Python passes to a kernel."""
     python = {
         node.value
         for node in parse(submission.code).walk(ast.Constant)
@@ -33,7 +33,7 @@ def tiles(submission: Submission) -> frozenset[int]:
 
 
 def limits(submission: Submission) -> frozenset[int]:
-    """Return the whole numbers that host code and Python compare something with: they may choose what is launched."""
+    """Return the whole numbers in comparisons of host code and Python, which may choose the launch."""
     source = parse(submission.code)
     host = (text for reading in read(source) for text in reading.host_functions)
     python = (ast.unparse(node) for node in source.walk(ast.Compare))  # where `//` divides

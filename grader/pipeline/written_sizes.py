@@ -1,4 +1,4 @@
-"""Sizes that an answer has written into its code: it is asked about them before it is called wrong.
+"""Sizes hard-coded in an answer, at which it is evaluated before it is called wrong.
 
 A task is judged at small sizes, and a kernel with `#define WIDTH 1024` is right at the task's own only. So
 where a result is wrong, the sizes of the task that the answer names itself stay as they are, and the others
@@ -26,28 +26,28 @@ from grader.records import DECIDING, RIGHT_VALUES, Evaluation, Task
 from grader.tasks.scale import floor_at, sizes_of
 
 UNSETTLED = frozenset({"incorrect", "crashed", "timeout"})
-"""Verdicts that other sizes might change."""
+"""Statuses that other sizes might change."""
 
 
 @dataclass(frozen=True)
 class Settled:
-    """At which sizes of its task a program is judged, and what came of it there."""
+    """The sizes of its task at which a program is judged, and the program's result there."""
 
     examiner: Examiner
     program: Program
     budget: Budget
     tried: tuple[str, ...] = ()
-    """Verdicts at sizes that were kept as the answer writes them."""
+    """Statuses that count at the sizes hard-coded in the answer."""
 
 
 def task_of(settled: Settled) -> Task:
-    """Return the task of a program that has one."""
+    """Return the task of a program with a known task."""
     assert settled.examiner.task is not None
     return settled.examiner.task
 
 
 def at_written_sizes(usual: Settled, share: float = 1.0) -> Settled:
-    """Return how a program is judged with the sizes that it writes, where it is right there; else what was given.
+    """Return the judgement at a program's hard-coded sizes, where it is right there; else the given one.
 
     The reference does at most `share` of the usual work there.
     """
@@ -61,13 +61,13 @@ def at_written_sizes(usual: Settled, share: float = 1.0) -> Settled:
 
 
 def _with_written_sizes(usual: Settled, share: float) -> Settled:
-    """Keep the sizes that the answer writes."""
+    """Judge with the answer's hard-coded sizes kept."""
     sizes = _sizes(usual, share) & written_numbers(usual.program.submission)
     return _with_kept(usual, sizes, "the answer writes sizes of the task into its code", share)
 
 
 def _with_whole_tiles(usual: Settled, share: float) -> Settled:
-    """Keep the sizes that fill tiles that the answer writes, where it was right at one of the usual sizes and not at another."""
+    """Judge with sizes that fill the answer's tiles, where it was right at one usual size and wrong at another."""
     counted = [item for item in usual.program.evaluation.comparisons if item.role == "nominal"]
     if len({item.equal for item in counted}) < 2:
         return usual
@@ -79,12 +79,12 @@ def _with_whole_tiles(usual: Settled, share: float) -> Settled:
 
 
 def _fills(size: int, tile: int) -> bool:
-    """Whether a tile is a whole part of a size, or the size of a tile."""
+    """Whether a size is a multiple of a tile, or the tile of the size."""
     return size >= TILE and (size % tile == 0 or tile % size == 0)
 
 
 def _with_kept(usual: Settled, sizes: frozenset[int], why: str, share: float) -> Settled:
-    """Keep sizes as they are; the largest choice of them that can be run is the one that tells."""
+    """Judge with some sizes kept; the largest choice of them that can be run decides."""
     for kept in _choices(sizes):
         if not usual.budget.enough("deciding"):
             return usual
@@ -95,7 +95,7 @@ def _with_kept(usual: Settled, sizes: frozenset[int], why: str, share: float) ->
 
 
 def _with_sizes_beyond_limits(usual: Settled, share: float) -> Settled:
-    """Keep a size beyond one that the answer compares with, if it then launches what it does at full size."""
+    """Judge with a size above one that the answer compares with, if it then launches the kernels of the full size."""
     submission, task = usual.program.submission, task_of(usual)
     beyond = {
         size for size in _sizes(usual, share) if any(limit < size for limit in limits(submission))
@@ -108,7 +108,7 @@ def _with_sizes_beyond_limits(usual: Settled, share: float) -> Settled:
     for size in sorted(beyond, reverse=True):
         if not usual.budget.enough("deciding"):
             return usual
-        why = "the answer takes another way beyond a size that it compares with"
+        why = "the answer takes another code path above a size that it compares with"
         again = _at(usual, frozenset({size}), why, share)
         if again is not None:
             if again.program.status in RIGHT_VALUES and _only_way(again) == {way}:
@@ -118,7 +118,7 @@ def _with_sizes_beyond_limits(usual: Settled, share: float) -> Settled:
 
 
 def _at(usual: Settled, kept: frozenset[int], why: str, share: float) -> Settled | None:
-    """Return the program examined where these sizes are kept; None where that can't be run."""
+    """Return the program examined with these sizes kept; None where that can't be run."""
     why = f"{why}; kept as they are: {', '.join(map(str, sorted(kept)))}"
     task = asked_anew(usual.examiner.grading, task_of(usual), why, share, kept)
     if task is None:
@@ -144,9 +144,9 @@ def _only_way(settled: Settled) -> set[frozenset[str]]:
 def asked_anew(
     grading: GradingContext, task: Task, why: str, share: float, kept: frozenset[int] = frozenset()
 ) -> Task | None:
-    """Return the task at other sizes, with a note of it; None where there are none that can be run.
+    """Return the task at other sizes, with a note; None where none can be run.
 
-    The reference does at most `share` of the usual work there; `kept` are sizes that stay as they are.
+    The reference does at most `share` of the usual work there; `kept` are sizes that stay unchanged.
     """
     draft = task.model_copy(update={"workloads": ()})
     found = describe_draft(grading, draft, kept, share)
@@ -155,7 +155,7 @@ def asked_anew(
 
 
 def _way_at_full_size(settled: Settled) -> frozenset[str] | None:
-    """Return the kernels that the answer launches at the task's full size; None where that can't be seen."""
+    """Return the kernels that the answer launches at the task's full size; None where unknown."""
     grading, task = settled.examiner.grading, task_of(settled)
     build = settled.program.evaluation.build
     device = grading.device
@@ -170,7 +170,7 @@ def _way_at_full_size(settled: Settled) -> frozenset[str] | None:
 def _ways(
     task: Task, evaluation: Evaluation, but: Collection[str] = ()
 ) -> Iterator[frozenset[str]]:
-    """Yield the kernels of each run that decides and was begun, but those of some workloads."""
+    """Yield the kernels of each deciding run that began, except for some workloads."""
     deciding = {workload.name for workload in task.workloads if workload.role in DECIDING}
     for run in evaluation.runs:
         if run.workload in deciding.difference(but) and run.status != "not_run":
@@ -178,6 +178,6 @@ def _ways(
 
 
 def _choices(sizes: frozenset[int]) -> Iterator[frozenset[int]]:
-    """Yield all of them and, should they be too much together, the largest one and the smallest one."""
+    """Yield all sizes together and, in case they are too much, the largest and the smallest one alone."""
     if sizes:
         yield from dict.fromkeys((sizes, frozenset({max(sizes)}), frozenset({min(sizes)})))

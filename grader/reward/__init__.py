@@ -5,8 +5,8 @@
         rewards = grader.grade_batch([Answer(text, task) for text, task in batch])
         reward = await grader.grade_async(completion, task=reference_source)
 
-`function(tasks)` is the same as the reward function that trl and verl call, `Episode` as turns with
-feedback; `grader.trainers` holds the environments of other libraries.
+`function(tasks)` gives the same as the reward function that trl and verl call, `Episode` as turns with feedback;
+`grader.trainers` holds the environments of other libraries.
 """
 
 from grader.reward.episode import Episode, Observation

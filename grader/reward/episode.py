@@ -1,4 +1,4 @@
-"""One task asked in turns: `reset` asks, `step` grades an answer and says what the next one is told.
+"""One task in several turns: `reset` returns the question, `step` grades an answer and returns feedback.
 
     with Grader() as grader:
         episode = Episode(grader, questions("softmax")[0], turns=3, level="line")
@@ -22,20 +22,20 @@ AGAIN = "\n\nSend the whole module again, changed."
 
 
 class Observation(Record):
-    """What the model sees."""
+    """The model's observation."""
 
     text: str
-    """The question, or what is told of the last answer."""
+    """The question, or the feedback on the last answer."""
     turn: int
-    """Answers given so far."""
+    """Number of answers so far."""
     turns: int
-    """Answers that may be given."""
+    """Most answers."""
     feedback: Feedback | None = None
     """None before the first answer."""
 
 
 class Episode:
-    """A task, its turns, and how much is told between them; one caller at a time."""
+    """A task, its turns, and the level of feedback between them; for one caller at a time."""
 
     def __init__(
         self, grader: Grader, question: Question, *, turns: int = 3, level: Level = "line"
@@ -46,7 +46,7 @@ class Episode:
         self.turns = turns
         self.level = level
         self.graded: Graded | None = None
-        """What was said of the last answer."""
+        """The grading of the last answer."""
         self.turn = 0
         self._over = True
         self._grader = grader
@@ -57,10 +57,10 @@ class Episode:
         return Observation(text=self.question.prompt, turn=0, turns=self.turns)
 
     def step(self, answer: str) -> tuple[Observation, float | None, bool, bool, dict[str, Any]]:
-        """Grade an answer: observation, reward, whether it is right (so the end), whether turns are used up, info.
+        """Grade an answer; return observation, reward, terminated (it is right), truncated (turns used up), info.
 
-        The reward is None where the answer can't be told to be at fault: leave such a turn out.
-        Raises UsageError before `reset` and after the end.
+        The reward is None where the answer may not be at fault: leave such a turn out. Raises UsageError before `reset`
+        and after the end.
         """
         if self._over:
             raise UsageError("the episode is over", "call reset")
@@ -75,7 +75,7 @@ class Episode:
 
     @property
     def status(self) -> Status | None:
-        """Return where the last answer stands; None before the first."""
+        """Return the status of the last answer; None before the first."""
         return self.graded.reward.status if self.graded else None
 
     def _observe(self, answer: str, graded: Graded) -> Observation:

@@ -1,4 +1,4 @@
-"""What a model is told of its answer before its next turn, as much as a level allows.
+"""Feedback to a model on its answer before its next turn, at a level of detail.
 
     verdict   the status, in words that are the same for every answer
     cause     which kinds of defect were found, with the rule's general explanation; the compiler's errors
@@ -24,52 +24,52 @@ from grader.rules.registry import all_rules
 Level = Literal["verdict", "cause", "line", "review"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 MOST = 5
-"""Causes that are told at once."""
+"""Most causes in one feedback."""
 BUILD_TOOLS = frozenset({"compiler", "ptxas", "link"})
-"""Kinds of evidence from a build, where neither inputs nor references are."""
+"""Kinds of evidence from a build, which has neither inputs nor references."""
 SENTENCES: dict[Status, str] = {
     "no_code": "No code was found in the answer: put one whole Python module with `ModelNew` into a code block.",
-    "no_task": "It could not be told which task this answers.",
+    "no_task": "The task that this answers is unknown.",
     "rejected": "Rejected: the text shows a way around the task instead of a kernel for it.",
     "build_failed": "It does not build.",
-    "build_timeout": "Its build did not end in time.",
+    "build_timeout": "Its build did not finish in time.",
     "crashed": "It builds, and stops with an error when it is called.",
     "hung": "It builds, and a kernel of it never ends.",
     "timeout": "It builds, and is too slow to be judged.",
-    "not_run": "It could not be run here; that says nothing about it.",
+    "not_run": "It could not be run here, which is not its fault.",
     "incorrect": "It builds and runs, and its results differ from the reference's.",
-    "dishonest": "Its results are right, and did not come about in an honest way.",
-    "unsound": "Its values came out right, and a run proved undefined behaviour: that was luck.",
+    "dishonest": "Its results are right, but were not computed honestly.",
+    "unsound": "Its values came out right only by luck: a run proved undefined behaviour.",
     "correct": "It is correct.",
-    "grader_error": "The grader itself failed; that says nothing about the answer.",
+    "grader_error": "The grader itself failed, which is not the answer's fault.",
 }
 
 
 class Cause(Record):
-    """One thing that is wrong."""
+    """One cause of a failure."""
 
     rule: str = ""
     name: str = ""
-    """Of the rule, or the tool that spoke."""
+    """Name of the rule or the tool."""
     summary: str
-    """What is wrong in general: the rule's words, or the compiler's."""
+    """General description of the defect, by the rule or the compiler."""
     line: int | None = None
-    """Of the answer; None below `line`, and where none can be named."""
+    """Line of the answer; None below the level `line`, and where unknown."""
     code: str = ""
-    """That line of the answer."""
+    """Text of that line."""
     details: tuple[str, ...] = ()
-    """Only in a `review`: the finding's own sentence, its evidence, and what would change it."""
+    """Only in a `review`: the finding's own sentence, its evidence, and its fix."""
 
 
 class Feedback(Record):
-    """What is told."""
+    """The feedback on an answer."""
 
     level: Level
     status: Status
     sentence: str
     causes: tuple[Cause, ...] = ()
     left_out: int = 0
-    """Causes beyond those."""
+    """Number of further causes."""
 
     @property
     def text(self) -> str:
@@ -78,7 +78,7 @@ class Feedback(Record):
 
 
 def feedback(made: Assessment, level: Level, answer: str) -> Feedback:
-    """Return what may be told of an answer at this level."""
+    """Return the feedback on an answer at this level."""
     status = made.evaluation.verdict.status
     said = made.evaluation.verdict.sentence if level == "review" else SENTENCES[status]
     plain = Feedback(level=level, status=status, sentence=clean(said))
@@ -105,7 +105,7 @@ def _causes(made: Assessment, level: Level, lines: Sequence[str]) -> tuple[Cause
 
 
 def _build_errors(made: Assessment) -> Iterable[Evidence]:
-    """Return the compiler's errors of a build that failed before there were any inputs."""
+    """Return the compiler errors of a build that failed before any inputs existed."""
     build = made.evaluation.build
     if build is None or made.evaluation.verdict.status != "build_failed":
         return ()
@@ -138,7 +138,7 @@ def _line(number: int, level: Level, lines: Sequence[str]) -> tuple[int | None, 
 def _details(finding: Finding) -> Iterable[str]:
     yield clean(finding.message)
     yield from (clean(item.text, 600) for item in finding.evidence[:4])
-    yield from (f"what would change it: {clean(fix.label, 300)}" for fix in finding.fixes[:2])
+    yield from (f"to fix it: {clean(fix.label, 300)}" for fix in finding.fixes[:2])
 
 
 def _tell_cause(cause: Cause) -> str:

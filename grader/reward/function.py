@@ -1,8 +1,8 @@
-"""The reward as the function that trainers call.
+"""The reward as a function for trainers.
 
-trl calls it for a batch: `reward(prompts=..., completions=..., **columns)` gives a number for each completion, None
-where a sample is to be left out. verl calls it for one answer:
-`reward(data_source=..., solution_str=..., ground_truth=..., extra_info=...)` gives `score` and what it is made of.
+trl calls it for a batch: `reward(prompts=..., completions=..., **columns)` gives a number for each completion, None for
+a sample to leave out. verl calls it for one answer: `reward(data_source=..., solution_str=..., ground_truth=...,
+extra_info=...)` gives `score` and its parts.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def function(
 ) -> Callable[..., Any]:
     """Return a reward function for these tasks (see `questions`) that trl and verl can call.
 
-    A row's task is the column `task`: a name among `tasks`, or a problem's source; where `tasks` is
-    one task it needs none. `unknown` is the score for verl, which takes no None, where a sample
-    can't be told to be at fault: `known` is then 0. One grader serves all calls, opened at the first.
+    A row's task is the column `task`: a name among `tasks`, or a problem's source; it can be omitted where `tasks` is
+    one task. `unknown` is the score for verl, which doesn't accept None, where a sample may not be at fault: `known` is
+    then 0. One grader serves all calls, opened at the first.
     """
     known = {one.name: one.task for one in questions(tasks)}
     graders: list[Grader] = []
@@ -58,7 +58,7 @@ def function(
         **columns: Any,
     ) -> list[float | None] | dict[str, Any]:
         """Grade completions (trl), or one solution (verl)."""
-        del prompts, columns  # what else a row holds says nothing of the answer
+        del prompts, columns  # other columns of a row don't matter for the answer
         if solution_str is not None:
             named = ground_truth or (extra_info or {}).get("task")
             return _score(grader(), solution_str, _task(named, known), unknown)
@@ -74,7 +74,7 @@ def function(
 
 
 def _score(grader: Grader, text: str, task: str, unknown: float) -> dict[str, Any]:
-    """Return verl's answer: the same keys for every sample, for it makes a table of them."""
+    """Return verl's result, with the same keys for every sample, since verl makes a table of them."""
     reward = grader.grade(text, task)
     signals = {name: reward.signals.get(name, 0.0) for name in ("built", "right", "sound", "own")}
     value = unknown if reward.value is None else reward.value
@@ -95,7 +95,9 @@ def _task(named: str | None, known: Mapping[str, str]) -> str:
         return known[named]
     if "\n" in named:
         return named
-    raise UsageError(f"a row asks for the task {named[:60]!r}, which is none of those given", HOW)
+    raise UsageError(
+        f"a row asks for the task {named[:60]!r}, which is not one of those given", HOW
+    )
 
 
 def _text(completion: Completion) -> str:

@@ -23,21 +23,21 @@ from grader.store import Store
 
 
 class Answer(Record):
-    """What a model wrote, and what it was asked."""
+    """A model's answer, and its task."""
 
     text: str
     """The completion: a transcript with code in it, or the code itself."""
     task: str | None = None
     """Name of a built-in task, or the source of a KernelBench-style problem (`Model`, `get_inputs`).
 
-    Give it: without it the answer's own text says which task it is held against.
+    Without it the task is inferred from the answer's text.
     """
     id: str = "answer"
 
 
 @dataclass(frozen=True)
 class Graded:
-    """A reward together with what it was made from."""
+    """A reward together with the assessment that it is computed from."""
 
     reward: Reward
     assessment: Assessment
@@ -46,8 +46,8 @@ class Graded:
 class Grader:
     """Grades answers for a training loop; every method may be called from any thread.
 
-    At most `options.jobs` answers are graded at once; what is asked beyond that waits. The same
-    program for the same task is evaluated once. Raises GraderError where this machine can't grade.
+    At most `options.jobs` answers are graded at once; further ones wait. The same program for the same task is
+    evaluated once. Raises GraderError where this machine can't grade.
     """
 
     def __init__(
@@ -68,9 +68,9 @@ class Grader:
         self._pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="reward")
 
     def prepare(self, asked: Iterable[str]) -> None:
-        """Describe tasks and ask their references, side by side, so that no answer to them waits for it.
+        """Describe tasks and run their references in parallel, so that no answer waits for that.
 
-        `asked` are as `Answer.task`; raises UsageError for anything that is not a task. What is known of a task is kept in the cache.
+        `asked` are as `Answer.task`; raises UsageError for anything that is not a task. The results are cached.
         """
         wanted = [task for name in dict.fromkeys(asked) if (task := task_of(name))]
         for prepared in [self._pool.submit(self._workers.prepare, task) for task in wanted]:
@@ -81,7 +81,7 @@ class Grader:
         return self._pool.submit(self._grade, answer, task_of(answer.task))
 
     def begin(self, answer: Answer) -> Future[Graded]:
-        """Grade in the background, as `submit`; the assessment that the reward rests on comes with it."""
+        """Grade in the background, as `submit`, and also return the assessment behind the reward."""
         return self._pool.submit(self._look_up_or_grade, answer, task_of(answer.task))
 
     def look(self, answer: Answer) -> Graded:
@@ -93,16 +93,16 @@ class Grader:
         return self.submit(Answer(text=text, task=task)).result()
 
     async def grade_async(self, text: str, task: str | None = None) -> Reward:
-        """Grade one answer without holding up the event loop."""
+        """Grade one answer without blocking the event loop."""
         return await asyncio.wrap_future(self.submit(Answer(text=text, task=task)))
 
     def grade_batch(self, answers: Iterable[Answer]) -> list[Reward]:
-        """Grade answers side by side; the rewards come in the answers' order."""
+        """Grade answers in parallel; the rewards are in the answers' order."""
         futures = [self.submit(answer) for answer in answers]
         return [future.result() for future in futures]
 
     def close(self, *, wait: bool = True) -> None:
-        """Take no more answers; those not begun are dropped."""
+        """Accept no more answers; those not begun are dropped."""
         self._pool.shutdown(wait=wait, cancel_futures=True)
         self._workers.close()
 
@@ -129,7 +129,7 @@ class Grader:
 
 @lru_cache(4096)
 def task_of(named: str | None) -> Task | None:
-    """Return the task of a name or of a problem's source."""
+    """Return the task for a name or a problem's source."""
     if named is None:
         return None
     if "\n" not in named:

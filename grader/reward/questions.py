@@ -1,4 +1,4 @@
-"""What a model is asked for a task, and the tasks that an environment asks."""
+"""The prompt for a task, and the tasks of an environment."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ Tasks = str | Path | Mapping[str, str] | Iterable[str] | None
 
 
 class Question(Record):
-    """One task as an environment asks it."""
+    """One task with its prompt."""
 
     name: str
     task: str
-    """What `Answer.task` takes: the name of a built-in task, or a problem's source."""
+    """Value for `Answer.task`: the name of a built-in task, or a problem's source."""
     prompt: str
 
 
 def questions(asked: Tasks = None) -> tuple[Question, ...]:
-    """Return what to ask: of names of built-in tasks, a folder of problem files, or sources by name.
+    """Return the questions for names of built-in tasks, a folder of problem files, or sources by name.
 
-    None asks for all built-in tasks. Raises UsageError for anything that is not a task.
+    None means all built-in tasks. Raises UsageError for anything that is not a task.
     """
     found = tuple(_question(name, task) for name, task in _named_tasks(asked))
     if not found:
@@ -59,5 +59,5 @@ def _question(name: str, task: str) -> Question:
 
     known = task_of(task)
     if known is None:
-        raise UsageError(f"{name} is no task")
+        raise UsageError(f"{name} is not a task")
     return Question(name=name, task=task, prompt=QUESTION.format(reference=known.reference.strip()))

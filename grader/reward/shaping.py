@@ -1,8 +1,8 @@
-"""The scalar of a reward, what it is made of, and what it rests on.
+"""The scalar of a reward, its parts, and the signals it rests on.
 
-With the weights of `Shaping`, from what `Evaluation` says:
+With the weights of `Shaping`, from an `Evaluation`:
 
-- a cheat (`rejected`, `dishonest`): `cheating`, the least there is;
+- a cheat (`rejected`, `dishonest`): `cheating`, the lowest value;
 - no code, or code that doesn't build: 0;
 - built, but crashed, hung or too slow: `built`;
 - built and run, but wrong: `built`, and where the smallest workload that decides came out right, the part of `partly` that
@@ -40,21 +40,21 @@ class Shaping(Record):
     """Weights of the scalar; the default ones add up to 1 for a fast, general kernel of the answer's own."""
 
     cheating: float = Field(-1.0, le=0.0)
-    """For a cheat, proven by the text or by a run; no other part is added."""
+    """For a cheat proven by the text or by a run; no other part is added."""
     built: float = Field(0.1, ge=0.0)
-    """For code that builds, whatever becomes of it."""
+    """For code that builds, whatever its runs do."""
     partly: float = Field(0.2, ge=0.0)
     """For wrong results: multiplied by the share of workloads that came out right; nothing where the smallest one that decides is wrong."""
     unsound: float = Field(0.4, ge=0.0)
-    """Soundness: for right values that undefined behaviour leaves to luck; never more than `correct`."""
+    """For right values by luck, with undefined behaviour; never more than `correct`."""
     correct: float = Field(0.5, ge=0.0)
-    """For right values on every workload that decides, with nothing undefined in a run."""
+    """For right values on every workload that decides, without undefined behaviour."""
     own: float = Field(0.1, ge=0.0)
     """Multiplied by the share of the work that the answer's own kernels did: 0 for a decoy beside calls of torch."""
     general: float = Field(0.1, ge=0.0)
     """For right values at other sizes than the task's as well."""
     speed: float = Field(0.3, ge=0.0)
-    """Multiplied by how far the speed-up reaches towards `cap`, and by the share that is the answer's own."""
+    """Multiplied by the speed-up's progress towards `cap`, and by the own share."""
     cap: float = Field(4.0, gt=1.0)
     """Speed-up over eager PyTorch beyond which nothing more is earned."""
 
@@ -66,20 +66,20 @@ class Told(Record):
     """Code, e.g. `SYN002`."""
     name: str
     line: int | None
-    """Line of the submission (1-based); None where no line can be named."""
+    """Line of the submission (1-based); None where unknown."""
     message: str
     severity: Severity
 
 
 class Reward(Record):
-    """The scalar, what it is made of, and what it rests on."""
+    """The scalar, its parts, and the signals it rests on."""
 
     value: float | None
     """Between `cheating` and the sum of the other weights; None: leave the sample out."""
     parts: dict[str, float] = {}
-    """What was earned for what; adds up to `value`."""
+    """Earned amount by part; adds up to `value`."""
     signals: dict[str, float] = {}
-    """What was seen, each between 0 and 1 before any weight (`speedup` is a factor); what was not seen is left out.
+    """Signals between 0 and 1 before any weight (`speedup` is a factor); missing ones are left out.
 
     `built`; `right`, the share of workloads with right values, 0 where the smallest one that decides is wrong; `sound`; `honest`; `own`, the share of
     the work that the answer's own kernels did; `general`; `speedup`, the lower end of its interval.
@@ -88,14 +88,14 @@ class Reward(Record):
     sentence: str
     speedup: float | None = None
     findings: tuple[Told, ...] = ()
-    """What is wrong and where, errors first."""
+    """Findings with their places, errors first."""
     evaluation: Evaluation
 
 
 def reward_evaluation(
     evaluation: Evaluation, shaping: Shaping | None = None, findings: Iterable[Finding] = ()
 ) -> Reward:
-    """Return the reward of an evaluation; see the module for the terms."""
+    """Return the reward of an evaluation; the module describes the terms."""
     verdict = evaluation.verdict
     known = verdict.status not in UNKNOWN
     parts = _parts(evaluation, shaping or Shaping()) if known else {}
@@ -112,9 +112,9 @@ def reward_evaluation(
 
 
 def shown_to_trainer(reward: Reward) -> dict[str, Any]:
-    """Return what a trainer is told: the scalar, its parts, the verdict and the findings.
+    """Return the data for a trainer: the scalar, its parts, the verdict and the findings.
 
-    No text of the answer but the names and the few words of it that sentences quote.
+    The only text of the answer in it are names and short quotations in sentences.
     """
     verdict = reward.evaluation.verdict
     return {
@@ -184,14 +184,14 @@ def _signals(evaluation: Evaluation) -> dict[str, float]:
 
 
 def _shown_equal(evaluation: Evaluation) -> float | None:
-    """Return 1 for what exact arithmetic shows equal to the reference; 0 is no proof of an error."""
+    """Return 1 if exact arithmetic shows equality with the reference; 0 is no proof of an error."""
     exact = evaluation.exact
     known = exact is not None and exact.algebraic != "not applicable"
     return float(exact.algebraic == "equal") if exact and known else None
 
 
 def _share_right(evaluation: Evaluation) -> float:
-    """Return the share of the runs that the verdict hangs on whose outputs are right.
+    """Return the share of the deciding runs whose outputs are right.
 
     Where the smallest one is wrong it is 0, whether or not the others were run.
     """

@@ -1,9 +1,8 @@
 """Samples graded by a Ray cluster: built where there are cores, run where the device is.
 
-Ray retries what a lost worker was doing; a result is written once, by this process, when it comes.
-Artifacts travel by content: a build that a node's store has is not unpacked again. Every node needs
-this package and its compilers, in the same versions; GPUs of one kind are used, so that the times of
-a run can be compared. Needs the extra `ray`.
+Ray retries the work of a lost worker; each result is written once, by this process. Artifacts are sent by content
+address: a build that a node's store has is not unpacked again. Every node needs this package and its compilers, in the
+same versions; GPUs of one kind are used, so that the times of a run can be compared. Needs the extra `ray`.
 """
 
 from __future__ import annotations
@@ -31,16 +30,13 @@ from grader.report.folder import RunFolder, Written
 from grader.store import Store, grader_version
 
 RETRIES = 4
-"""How often a sample is begun again whose worker was lost."""
-REACH = (
-    "see whether `ray status --address ADDRESS` answers; a cluster that was started where a token "
-    "lies in ~/.ray wants that token and RAY_AUTH_MODE=token from every node and from the grader"
-)
+"""Retries of a sample whose worker was lost."""
+REACH = "see whether `ray status --address ADDRESS` answers; a cluster that was started with a token in ~/.ray needs that token and RAY_AUTH_MODE=token on every node and for the grader"
 
 
 @dataclass(frozen=True)
 class Packed:
-    """A build as it travels: its address, and its files as a tar archive."""
+    """A build to send: its address, and its files as a tar archive."""
 
     key: str
     files: bytes
@@ -63,11 +59,11 @@ class Cluster:
         return digest("cluster", SCHEMA, grader_version(), kept, kind, str(self.seed), sample.key)
 
     def grade(self, sample: Sample, folder: RunFolder, stage: Callable[[str], None]) -> Written:
-        """Have one sample graded, and write its review here."""
+        """Grade one sample on the cluster, and write its review here."""
         return folder.write(self.review(sample, stage), self.key(sample))
 
     def review(self, sample: Sample, stage: Callable[[str], None]) -> Review:
-        """Have one sample graded; a cluster that can't is `grader_error`."""
+        """Grade one sample on the cluster; a failure of the cluster is `grader_error`."""
         given = (self.options.model_dump_json(), self.seed, self.gpus, sample.model_dump_json())
         stage("on the cluster")
         packed = self._builds.remote(*given) if self.options.device != "none" else None
@@ -83,21 +79,20 @@ class Cluster:
 
     @cached_property
     def _builds(self) -> Any:
-        """Return `_build` as the cluster knows it; made once, for each that is made is sent to every node."""
+        """Return `_build` as a remote function, made once, since each new one is sent to every node."""
         return self.ray.remote(max_retries=RETRIES, num_cpus=1)(_build)
 
     @cached_property
     def _reviews(self) -> Any:
-        """Return `_review` likewise, placed where a GPU is."""
+        """Return `_review` as a remote function, placed on nodes with a GPU."""
         placed = {"num_gpus": 1, "num_cpus": 0} if self.gpus else {"num_cpus": 1}
         return self.ray.remote(max_retries=RETRIES, **placed)(_review)
 
 
 def connect(options: Options, seed: int) -> Cluster:
-    """Join the cluster at `options.ray`: an address, `auto`, or `local` for one of this machine.
+    """Join the cluster at `options.ray`: an address, `auto`, or `local` for one on this machine.
 
-    Raises UsageError where ray isn't installed or nothing answers there, GraderError where the
-    nodes can't grade.
+    Raises UsageError where ray isn't installed or no cluster answers, GraderError where the nodes can't grade.
     """
     try:
         import ray
@@ -132,13 +127,13 @@ def connect(options: Options, seed: int) -> Cluster:
 
 
 def _prepare_node(options: str, seed: int) -> tuple[GpuFacts, ...]:
-    """Make a node ready; return the GPUs that runs will be on."""
+    """Prepare a node; return its GPUs for runs."""
     _open_grading(options, seed, ())
     return installed_gpus() if Options.model_validate_json(options).device == "cuda" else ()
 
 
 def _build(options: str, seed: int, gpus: tuple[GpuFacts, ...], sample: str) -> Packed | None:
-    """Build a sample's submission on whatever node this is."""
+    """Build a sample's submission on this node."""
     grading = _open_grading(options, seed, gpus)
     key = build_ahead(grading, Sample.model_validate_json(sample))
     return pack(grading.store, key) if key else None
@@ -170,7 +165,7 @@ def _open_grading(options: str, seed: int, gpus: tuple[GpuFacts, ...]) -> Gradin
 
 
 def pack(store: Store, key: str) -> Packed | None:
-    """Return a build of the store as it travels; None if there is none."""
+    """Return a build of the store, packed to send; None if there is none."""
     folder = store.builds / key
     if not folder.is_dir():
         return None
@@ -181,7 +176,7 @@ def pack(store: Store, key: str) -> Packed | None:
 
 
 def unpack(store: Store, packed: Packed) -> None:
-    """Put a build into the store, whole or not at all, unless it has it."""
+    """Add a build to the store atomically, unless present."""
     with store.new_build(packed.key) as draft:
         if draft is not None:
             with tarfile.open(fileobj=io.BytesIO(packed.files)) as archive:

@@ -1,4 +1,4 @@
-"""Who grades the samples of a run: threads of this process (`threads`), processes (`pool`), or a Ray cluster."""
+"""The interface of executors, which grade the samples of a run: threads, processes (`pool`), or a Ray cluster."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ LOST = "The grader's own processes ended"
 
 
 class Executor(Protocol):
-    """Grades samples, several at once; the scheduler (`run`) says which, and writes the rows."""
+    """Grades several samples at once; the scheduler (`run`) chooses them and writes the rows."""
 
     @property
     def jobs(self) -> int:
-        """Return how many samples are graded at once."""
+        """Return the number of samples graded at once."""
 
     def key(self, sample: Sample) -> str:
-        """Return the content address of all that the sample's review depends on."""
+        """Return the content address of everything that the sample's review depends on."""
 
     def grade(self, sample: Sample, folder: RunFolder, stage: Callable[[str], None]) -> Written:
-        """Grade one sample and write its review; whatever fails on our side is `grader_error`."""
+        """Grade one sample and write its review; a failure of the grader is `grader_error`."""
 
     def finish(self) -> None:
-        """Clear up after a run that came to its end."""
+        """Clean up after a completed run."""
 
 
 class LocalExecutor(ABC):
-    """An executor on this machine, of a run or of a training loop; its forms differ in who carries out a request."""
+    """An executor on this machine, of a run or of a training loop; subclasses differ in where a request runs."""
 
     def __init__(self, grading: GradingContext, jobs: int) -> None:
         self.grading = grading
@@ -44,14 +44,14 @@ class LocalExecutor(ABC):
 
     @abstractmethod
     def respond(self, request: Request, stage: Callable[[str], None]) -> Response:
-        """Carry out one request; called by at most `jobs` threads at once."""
+        """Execute one request; called by at most `jobs` threads at once."""
 
     def key(self, sample: Sample) -> str:
         """Return the review's own address."""
         return review_key(self.grading, sample)
 
     def grade(self, sample: Sample, folder: RunFolder, stage: Callable[[str], None]) -> Written:
-        """Grade one sample; a sample that several processes died of is `grader_error`."""
+        """Grade one sample; a sample during which several processes died is `grader_error`."""
         response = self.respond(Request(sample=sample, folder=str(folder.root)), stage)
         if response.written is not None:
             return response.written
@@ -63,18 +63,18 @@ class LocalExecutor(ABC):
         return response.assessment or Assessment(evaluation=lost_evaluation(LOST, response.failure))
 
     def prepare(self, task: Task) -> None:
-        """Describe a task and ask its reference; what fails is told to the first answer that comes."""
+        """Describe a task and run its reference; a failure is reported with the first answer."""
         with contextlib.suppress(GraderError):
             self.respond(Request(sample=None, task=task), lambda _stage: None)
 
     def warm_up(self) -> None:
-        """Begin to start what the first samples need."""
+        """Start the processes that the first samples need, in the background."""
         warm_up(self.grading)
 
     def finish(self) -> None:
-        """End what was started, and keep the store from growing without end."""
+        """End all started processes, and trim the store."""
         self.close()
         self.grading.store.trim_sometimes()
 
     def close(self) -> None:  # noqa: B027 - threads end with what they do
-        """End what was started, whatever it is doing."""
+        """End all started processes immediately."""

@@ -1,4 +1,4 @@
-"""One request, carried out in the process that this is."""
+"""Execution of one request in the current process."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from grader.scheduling.messages import Request, Response
 
 
 def grade_one(grading: GradingContext, request: Request, stage: Callable[[str], None]) -> Response:
-    """Grade the request's sample; its review is written but for the row.
+    """Grade the request's sample; its review is written, except for the row.
 
     Raises GraderError where the run folder can't be written.
     """
-    from grader.pipeline.review import assess, review  # a run that finds nothing to do needs none
+    from grader.pipeline.review import (
+        assess,
+        review,
+    )  # imported here, since a run without work doesn't need it
 
     if request.sample is None:
         if request.task is not None:

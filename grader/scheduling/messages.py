@@ -1,4 +1,4 @@
-"""What this process and another say to each other: a line of JSON each."""
+"""Messages between this process and a worker, each a line of JSON."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from grader.report.folder import Written
 
 
 class Line(Record):
-    """A record that travels as one line of text."""
+    """A record sent as one line of text."""
 
     def line(self) -> str:
-        """Return it as a line of ASCII; half a surrogate pair in a sample's text is no hindrance."""
+        """Return it as a line of ASCII, which can also represent lone surrogates in a sample's text."""
         return json.dumps(self.model_dump(mode="json")) + "\n"
 
     @classmethod
@@ -24,30 +24,30 @@ class Line(Record):
 
 
 class Settings(Line):
-    """What a process is told once."""
+    """The settings sent to a process once."""
 
     options: Options
     seed: int
     processes: int
-    """How many share this machine's memory."""
+    """Number of processes that share this machine's memory."""
 
 
 class Request(Line):
     """One sample to grade, or one task to prepare."""
 
     sample: Sample | None
-    """None where the task is only prepared, for samples that come later."""
+    """None where only the task is prepared, for later samples."""
     folder: str | None = None
-    """The run folder that its review is written to; None where the verdict alone is wanted."""
+    """The run folder that its review is written to; None where only the verdict is wanted."""
     task: Task | None = None
-    """What was asked, where the verdict alone is wanted and the caller knows it."""
+    """The task, where only the verdict is wanted and the caller knows the task."""
 
 
 class Response(Line):
-    """A stage that began; or what came of the request, which is then over."""
+    """A started stage, or the result, which ends the request."""
 
     stage: str = ""
     written: Written | None = None
     assessment: Assessment | None = None
     failure: str = ""
-    """What of ours failed so that the whole run must stop, as a disk that is full."""
+    """A failure of the grader that must stop the whole run, such as a full disk."""

@@ -1,8 +1,8 @@
 """Samples graded by several processes of this machine: a process runs Python on one core at a time.
 
-This process grades as many at once as its threads can without waiting for one another; others like it
-(`worker_process`), each started when all before it are busy, grade the rest. One that dies loses no sample:
-what it was doing is done again.
+This process grades as many samples at once as its threads can without blocking each other; worker processes
+(`worker_process`), each started when all earlier ones are busy, grade the rest. A process that dies loses no sample:
+its work is repeated.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from grader.scheduling.threads import ThreadExecutor
 from grader.scheduling.worker import LostError, WorkerProcess
 
 AT_ONCE = 4
-"""Samples that a process grades at once on the simulator: it takes up to 0.5 s of Python for one, and
-three wait for compilers and guests."""
+"""Samples that a process grades at once on the simulator: each needs up to 0.5 s of Python, while three wait for
+compilers and guests."""
 TRIES = 3
-"""How often a sample is begun whose process dies."""
+"""Attempts at a sample whose process dies."""
 
 Place = tuple[WorkerProcess | None, int]
-"""A process, None for this one, and the line to it; one sample is graded there at a time."""
+"""A process (None for this one) and a connection to it, which grades one sample at a time."""
 
 
 class WorkerPool(LocalExecutor):
-    """Requests are carried out by this process and by others like it."""
+    """Executes requests in this process and in worker processes."""
 
     def __init__(self, grading: GradingContext, jobs: int, sizes: Sequence[int]) -> None:
         super().__init__(grading, jobs)
@@ -44,7 +44,7 @@ class WorkerPool(LocalExecutor):
                 self._idle.put((process, line))
 
     def respond(self, request: Request, stage: Callable[[str], None]) -> Response:
-        """Have the request carried out where there is room; a process that dies is asked anew, up to `TRIES` times."""
+        """Execute the request in a free process; if the process dies, retry up to `TRIES` times."""
         place = self._idle.get()
         try:
             return self._ask_worker(place, request, stage)
@@ -52,13 +52,13 @@ class WorkerPool(LocalExecutor):
             self._idle.put(place)
 
     def warm_up(self) -> None:
-        """Begin to start all processes, which warm up themselves."""
+        """Start all processes in the background; they warm up by themselves."""
         super().warm_up()
         for process in self._processes:
             process.start()
 
     def close(self) -> None:
-        """End the other processes, whatever they are doing."""
+        """End the other processes immediately."""
         for process in self._processes:
             process.close()
 
@@ -80,7 +80,7 @@ class WorkerPool(LocalExecutor):
 
 
 def open_local(grading: GradingContext) -> LocalExecutor:
-    """Return the executor of a grading on this machine: `options.jobs` samples at once, else as many as keep it busy."""
+    """Return the executor for this machine: `options.jobs` samples at once, by default enough to keep it busy."""
     jobs = grading.options.jobs or _usual_jobs(grading)
     at_once = _at_once(grading, jobs)
     sizes = [min(at_once, jobs - start) for start in range(0, jobs, at_once)]
@@ -94,8 +94,8 @@ def _usual_jobs(grading: GradingContext) -> int:
 
 
 def _at_once(grading: GradingContext, jobs: int) -> int:
-    """Return how many samples one process grades at once."""
+    """Return the number of samples that one process grades at once."""
     device = grading.device
     if device is None:
-        return 1  # nothing but Python
-    return AT_ONCE if device.name == "sim" else jobs  # one process shares out a GPU
+        return 1  # only Python work
+    return AT_ONCE if device.name == "sim" else jobs  # one process schedules the GPU

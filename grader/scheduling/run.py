@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from grader.records import Sample, Status
 from grader.report.folder import RunFolder
 
-if TYPE_CHECKING:  # whoever only watches needs no pipeline
+if TYPE_CHECKING:  # imported only for types, so that a watcher needs no pipeline
     from grader.scheduling.executor import Executor
 
 T = TypeVar("T")
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 @dataclass
 class Watcher:
-    """What a user interface may want to know; every method may be called from any worker."""
+    """Callbacks for a user interface; every method may be called from any worker."""
 
     started: Callable[[Sample], None] = lambda _sample: None
     stage: Callable[[Sample, str], None] = lambda _sample, _stage: None
@@ -29,7 +29,7 @@ class Watcher:
 
 @dataclass
 class Outcome:
-    """What a run did."""
+    """The result of a run."""
 
     samples: set[str] = field(default_factory=set)
     graded: int = 0
@@ -44,12 +44,12 @@ def run(
     *,
     fresh: bool = False,
 ) -> Outcome:
-    """Grade all samples that aren't in the folder already; at most two a job are held in memory.
+    """Grade all samples that aren't in the folder already; at most two for each job are held in memory.
 
     `fresh` grades those in the folder as well.
 
-    Raises GraderError when the folder can't be written, KeyboardInterrupt when interrupted: what was
-    finished until then is on disk.
+    Raises GraderError when the folder can't be written, KeyboardInterrupt when interrupted: finished samples are on
+    disk.
     """
     outcome = Outcome()
     done = {} if fresh else folder.finished_samples()

@@ -10,8 +10,8 @@ from grader.scheduling.messages import Request, Response
 
 
 class ThreadExecutor(LocalExecutor):
-    """Grades in the thread that asks."""
+    """Grades in the calling thread."""
 
     def respond(self, request: Request, stage: Callable[[str], None]) -> Response:
-        """Carry the request out here and now."""
+        """Execute the request in this thread."""
         return grade_one(self.grading, request, stage)

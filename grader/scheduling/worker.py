@@ -1,4 +1,4 @@
-"""Another process of ours on this machine, seen from the one that leads the run."""
+"""A worker process, as seen by the leading process of the run."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from grader.scheduling.messages import Request, Response, Settings
 
 
 class LostError(Exception):
-    """The process ended before it had answered; the text says how."""
+    """The process ended before it answered; the text says how."""
 
 
 class WorkerProcess:
-    """A process that grades as many samples at once as it has lines; started when it is first asked."""
+    """A process that grades one sample on each of its connections at once; started at the first request."""
 
     def __init__(self, settings: Settings, lines: int) -> None:
         self._settings = settings
@@ -31,9 +31,9 @@ class WorkerProcess:
         self._closed = False
 
     def ask(self, line: int, request: Request, stage: Callable[[str], None]) -> Response:
-        """Have an request carried out, by a new process where the last one has ended.
+        """Execute a request, in a new process where the last one has ended.
 
-        Only one thread may use a line at a time. Raises LostError where the process ends meanwhile.
+        Only one thread may use a connection at a time. Raises LostError where the process ends meanwhile.
         """
         process, file = self._line(line)
         try:
@@ -49,12 +49,12 @@ class WorkerProcess:
         raise LostError(f"a process of this program {self._bury_process(process)}")
 
     def start(self) -> None:
-        """Start it before it is asked."""
+        """Start it before the first request."""
         with contextlib.suppress(LostError):
             self._line(0)
 
     def close(self) -> None:
-        """End the process, and its guests with it; what is asked from now on is lost."""
+        """End the process and its guests; later requests raise LostError."""
         with self._lock:
             self._closed = True
             process, self._process = self._process, None
@@ -70,7 +70,7 @@ class WorkerProcess:
             return self._process, self._lines[number]
 
     def _bury_process(self, process: subprocess.Popen[str]) -> str:
-        """Make sure that it has ended, and let the next request start another; say how it ended."""
+        """Make sure that it has ended, so that the next request starts another; return how it ended."""
         with self._lock:
             _end(process)
             if self._process is process:
@@ -86,7 +86,7 @@ def _start_worker(settings: Settings, count: int) -> tuple[subprocess.Popen[str]
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "grader.scheduling.worker_process", numbers],
         stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,  # ours may be a pipe that somebody parses
+        stdout=subprocess.DEVNULL,  # our own standard output may be a pipe that a program parses
         pass_fds=[their.fileno() for their in theirs],
         env={**os.environ, "PYTHONPATH": python_path()},
         text=True,
@@ -96,7 +96,7 @@ def _start_worker(settings: Settings, count: int) -> tuple[subprocess.Popen[str]
     assert process.stdin is not None
     with contextlib.suppress(
         BrokenPipeError
-    ):  # it has ended already: the first request will find out
+    ):  # it has ended already, which the first request reports
         process.stdin.write(settings.line())
         process.stdin.flush()
     return process, [ours.makefile("rw", encoding="ascii") for ours, _ in pairs]

@@ -1,7 +1,7 @@
 """A worker process: `python -m grader.scheduling.worker_process DESCRIPTORS`, with its settings on standard input.
 
-Grades one sample at a time for each socket. It ends with its standard input, so with the process that
-started it, however that ends.
+Grades one sample at a time for each socket. It ends when its standard input closes, and so with the process that
+started it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from grader.store import Store
 
 def main() -> None:
     """Serve until standard input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all of us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends the interrupt to all processes
     settings = Settings.of(sys.stdin.readline())
     ADMISSION.share(settings.processes)
     options = settings.options

@@ -1,1 +1,1 @@
-"""Ways in for other programs: protocols that agents and servers speak."""
+"""Interfaces for other programs: protocols of agents and servers."""

@@ -1,7 +1,7 @@
-"""What a run says in a pull request, brought to GitHub: one comment that is rewritten, each finding once.
+"""Posts a run's results to a pull request on GitHub: one summary comment that is rewritten, and each finding once.
 
-Only what this program's own cost wrote is rewritten or taken for said: anybody may write a comment
-that begins with our marks.
+Only comments by this program's own account are rewritten or count as posted, since anybody may write a comment that
+begins with our marks.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Json = dict[str, JsonValue]
 
 
 class NotAllowedError(GraderError):
-    """The token may not do this: as for pull requests from forks, where GitHub lends it for reading."""
+    """The token lacks the permission, as in pull requests from forks, where it is read-only."""
 
 
 class _Stays(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: the token is for the address that was named."""
+    """Follows no redirect, since the token is only for the given address."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -45,14 +45,14 @@ class Api:
     """GitHub's REST interface with one token."""
 
     root: str
-    """`https://api.github.com`, or a server's own."""
+    """`https://api.github.com`, or the address of another server."""
     token: str
     wait: Callable[[float], None] = time.sleep
 
     def call(self, method: str, path: str, body: Json | None = None) -> JsonValue:
-        """Return what GitHub answers, as JSON. Asks again where asking twice changes nothing.
+        """Return GitHub's answer as JSON. Retries requests that are safe to repeat.
 
-        Raises NotAllowedError where the token may not, GraderError for every other refusal.
+        Raises NotAllowedError where the token lacks the permission, GraderError for every other error.
         """
         tries = TRIES if method in {"GET", "PATCH"} else 1
         for number in range(1, tries + 1):
@@ -65,7 +65,7 @@ class Api:
                 if number == tries:
                     raise GraderError(f"GitHub can't be reached at {self.root}: {error}") from error
             self.wait(2.0**number)
-        raise AssertionError  # the last try returns or raises
+        raise AssertionError  # the last attempt returns or raises
 
     def pages(self, path: str) -> Iterator[Json]:
         """Yield the items of a list, page by page."""
@@ -79,7 +79,7 @@ class Api:
     def _call_api(self, method: str, path: str, body: Json | None) -> JsonValue:
         address = f"{self.root}/{path}"
         if urlsplit(address).scheme not in {"http", "https"}:
-            raise GraderError(f"{self.root} is no address of the web", "set GITHUB_API_URL")
+            raise GraderError(f"{self.root} is not a web address", "set GITHUB_API_URL")
         request = urllib.request.Request(  # noqa: S310 - the scheme is one of the web's
             address,
             method=method,
@@ -99,19 +99,19 @@ class Api:
 
 @dataclass(frozen=True)
 class Pull:
-    """One pull request, and who we are in it."""
+    """One pull request, and our login in it."""
 
     api: Api
     repository: str
     """`owner/name`."""
     number: int
     commit: str
-    """The head that was graded."""
+    """The graded commit."""
     author: str
     """Login under which our comments appear."""
 
     def read_changes(self) -> Changed:
-        """Return the lines that it changes; a file of which GitHub shows no patch has none."""
+        """Return the lines that it changes; none for a file without a patch on GitHub."""
         files = self.api.pages(f"repos/{self.repository}/pulls/{self.number}/files")
         return {
             str(item["filename"]): spans(str(item.get("patch") or ""))
@@ -120,7 +120,7 @@ class Pull:
         }
 
     def summarise(self, body: str) -> None:
-        """Write the one comment, or rewrite the one that is there."""
+        """Write the summary comment, or rewrite the existing one."""
         listed = f"repos/{self.repository}/issues/{self.number}/comments"
         ours = [item for item in self.api.pages(listed) if self._is_ours(item, SUMMARY_MARK)]
         if not ours:
@@ -130,7 +130,7 @@ class Pull:
             self.api.call("PATCH", path, {"body": body})
 
     def comment(self, comments: list[Comment]) -> int:
-        """Say in one review what was not said before; return how many comments that were."""
+        """Post new comments as one review; return their number."""
         said = self._comments_said()
         new = [comment for comment in comments if comment.mark not in said]
         if new:
@@ -154,7 +154,7 @@ class Pull:
 
 
 def _place_comment(comment: Comment) -> Json:
-    """Return the comment as GitHub takes it: on lines of the new file."""
+    """Return the comment in GitHub's format, on lines of the new file."""
     made: Json = {
         "path": comment.path,
         "body": f"{comment.mark}\n{comment.body}",

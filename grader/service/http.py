@@ -4,9 +4,9 @@
     GET  /health                              ->  {"status": "ok", "waiting": 3}
 
 Each request carries `Authorization: Bearer TOKEN`. Beyond the queue's size a request is answered
-with 429 and `Retry-After` at once: the trainer holds what doesn't fit, this process doesn't. Where the
-grader itself fails (a full disk, a worker that was lost thrice) the answer is 503 with `Retry-After`.
-Needs the extra `serve` (Starlette and Uvicorn).
+with 429 and `Retry-After` at once: the trainer keeps the excess requests, not this process. Where the grader itself
+fails (a full disk, a worker lost three times) the answer is 503 with `Retry-After`. Needs the extra `serve` (Starlette
+and Uvicorn).
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from grader.errors import GraderError, UsageError
 from grader.reward import Answer, Grader, shown_to_trainer
 
 MOST_BYTES = 16 << 20
-"""Length of a request."""
+"""Most bytes of a request."""
 MOST_DROPPED = 16 * MOST_BYTES
-"""Beyond it a request isn't listened to any longer."""
+"""Most bytes read of a request before the connection is closed."""
 EXPECTED = 'send {"text": "the completion", "task": "softmax"}'
 MOST_SECONDS = 30.0
-"""What a request may take to arrive: until it has, it holds a place in the queue."""
+"""Seconds for a request to arrive, during which it holds a place in the queue."""
 IDLE_SECONDS = 75
-"""How long a connection stays open between requests. Clients keep theirs for less (httpx 5 s, aiohttp 15): of two that end one in
-the same moment, the client's next request would be lost."""
+"""Seconds that a connection stays open between requests, longer than clients' own limits (httpx 5 s, aiohttp 15): if
+both sides closed it at the same moment, the client's next request would be lost."""
 AGAIN = {"Retry-After": "2"}
-"""Headers of an answer that says to come again, in seconds."""
+"""Headers of an answer that asks to retry, with the delay in seconds."""
 logger = logging.getLogger(__name__)
 
 
 class Service:
-    """Answers requests with one grader; refuses what its queue has no room for."""
+    """Answers requests with one grader; refuses requests when its queue is full."""
 
     def __init__(self, grader: Grader, token: str, queue: int) -> None:
         self._grader = grader
@@ -63,7 +63,7 @@ class Service:
         )
 
     async def health(self, request: Request) -> JSONResponse:
-        """Say how many answers are waiting or being graded."""
+        """Return the number of answers that are waiting or being graded."""
         if not self._is_allowed(request):
             return answer_refused(401, "no such token")
         return JSONResponse({"status": "ok", "waiting": self._waiting, "queue": self._queue})
@@ -100,7 +100,7 @@ class Service:
 
 
 def _answer(body: bytes) -> Answer:
-    """Return what a request asks to grade. Raises UsageError, in words for who wrote the client."""
+    """Return the answer to grade. Raises UsageError with a message for the client's author."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -122,11 +122,11 @@ def _answer(body: bytes) -> Answer:
 
 
 class SlowClientError(Exception):
-    """A request's body that didn't come in time: the client's doing, unlike any other timeout."""
+    """A request's body didn't arrive in time, which, unlike other timeouts, is the client's fault."""
 
 
 async def body_of(request: Request) -> bytes | None:
-    """Return the request's body; None where it is too long. Raises SlowClientError where it doesn't come."""
+    """Return the request's body; None where it is too long. Raises SlowClientError where it doesn't arrive."""
     try:
         async with asyncio.timeout(MOST_SECONDS):
             return await _read_body(request)
@@ -135,10 +135,9 @@ async def body_of(request: Request) -> bytes | None:
 
 
 async def _read_body(request: Request) -> bytes | None:
-    """Read a body to its end, of which no more is kept than may come.
+    """Read a body to its end, but keep no more than the allowed length.
 
-    What is beyond is read and dropped: a client that is answered while it still writes may never
-    read the answer.
+    The rest is read and dropped, since a client that is still writing may never read the answer.
     """
     parts: list[bytes] = []
     size = 0
@@ -152,7 +151,7 @@ async def _read_body(request: Request) -> bytes | None:
 
 
 def answer_unrouted(request: Request, error: Exception) -> JSONResponse:
-    """Answer what no route takes: say which paths there are, each with its method."""
+    """Answer an unknown path with the list of paths and their methods."""
     status = error.status_code if isinstance(error, HTTPException) else 404
     routes = (route for route in request.app.routes if isinstance(route, Route))
     known = ", ".join(
@@ -164,7 +163,7 @@ def answer_unrouted(request: Request, error: Exception) -> JSONResponse:
 
 
 def answer_refused(status: int, reason: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """Return an answer that says why there is no grade."""
+    """Return an answer with the reason why there is no grade."""
     return JSONResponse({"error": reason}, status_code=status, headers=headers)
 
 
@@ -182,5 +181,5 @@ def run(application: Any, *, host: str, port: int) -> None:
     )
     try:
         uvicorn.Server(settings).run()
-    except SystemExit as error:  # uvicorn's way of saying that it can't listen
+    except SystemExit as error:  # uvicorn exits so if it can't listen
         raise GraderError(f"can't listen on {host}:{port}", "choose another --port") from error

@@ -5,8 +5,8 @@
     GET  /results/{id}   ->  {"compiled", "correctness", "decoy_kernel", "speedup", "metadata", ...}
     GET  /health         ->  {"status": "healthy", ...}
 
-429 where the queue is full and 503 where this machine can't grade just now, both with `Retry-After`: its clients
-back off and come again. A task id that is sent again, as after a connection that broke, is the same task.
+429 where the queue is full and 503 where this machine can't grade just now, both with `Retry-After`: clients back off
+and retry. A task id that is sent again, as after a connection that broke, is the same task.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from grader.service.http import (
 )
 
 KEPT = 10_000
-"""Finished tasks whose results can be asked for; the oldest are forgotten first."""
+"""Most finished tasks whose results are kept; the oldest are dropped first."""
 PAUSE_SECONDS = 5.0
-"""After a failure of our own, as a full disk, nothing is taken for so long."""
+"""Seconds without new tasks after a failure of our own, such as a full disk."""
 TaskStatus = Literal["pending", "processing", "completed", "failed", "timeout"]
 ERRORS = {
     "no_code": "VALIDATION_ERROR",
@@ -54,11 +54,11 @@ ERRORS = {
     "dishonest": "CORRECTNESS_ERROR",
     "unsound": "CORRECTNESS_ERROR",
 }
-"""The protocol's code for each status that is no success."""
+"""The protocol's error code for each status that isn't a success."""
 
 
 class Asked(BaseModel):
-    """What a client asks; fields of the protocol that change nothing here are taken and ignored."""
+    """A client's request; fields of the protocol without effect here are accepted and ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -71,7 +71,7 @@ class Asked(BaseModel):
 
     @property
     def answer(self) -> Answer:
-        """Return it as an answer; classes of other names are known as ours as well."""
+        """Return it as an answer; classes with other names are renamed to ours."""
         if self.entry_point == "Model":
             return Answer(text=self.kernel_code, task=self.reference_code, id=self.task_id)
         return Answer(
@@ -83,7 +83,7 @@ class Asked(BaseModel):
 
 @dataclass
 class Task:
-    """One task on its way; only touched on the event loop."""
+    """One task in progress; only accessed on the event loop."""
 
     id: str
     status: TaskStatus = "pending"
@@ -116,7 +116,7 @@ class KernelGym:
         )
 
     async def evaluate(self, request: Request) -> JSONResponse:
-        """Take a task, or say when to come again."""
+        """Accept a task, or ask to retry."""
         if len(self._running) >= self._queue:
             return answer_refused(429, "the queue is full", AGAIN)
         if time.monotonic() < self._paused_until:
@@ -128,7 +128,7 @@ class KernelGym:
             asked = _read_request(body)
             known = self._tasks.get(asked.task_id)
             if known is None or (asked.force_refresh and known.result):
-                if len(self._running) >= self._queue:  # filled while the body came
+                if len(self._running) >= self._queue:  # the queue filled up while the body arrived
                     return answer_refused(429, "the queue is full", AGAIN)
                 known = self._begin(asked)
         except SlowClientError as error:
@@ -138,7 +138,7 @@ class KernelGym:
         return JSONResponse({"task_id": known.id, "status": known.status})
 
     async def status(self, request: Request) -> JSONResponse:
-        """Say where a task stands."""
+        """Return a task's status."""
         task = self._tasks.get(request.path_params["task_id"])
         if task is None:
             return answer_refused(404, "no such task; results are kept for a while only")
@@ -146,20 +146,22 @@ class KernelGym:
         return JSONResponse(said | ({"error_message": task.error} if task.error else {}))
 
     async def results(self, request: Request) -> JSONResponse:
-        """Give the result of a task that is over."""
+        """Return the result of a finished task."""
         task = self._tasks.get(request.path_params["task_id"])
         if task is None or not task.result:
-            return answer_refused(404, "no such task" if task is None else "the task is not over")
+            return answer_refused(
+                404, "no such task" if task is None else "the task is not finished"
+            )
         return JSONResponse(task.result)
 
     async def health(self, request: Request) -> JSONResponse:
-        """Say how many tasks are waiting or being graded."""
+        """Return the number of tasks that are waiting or being graded."""
         del request
         waiting = len(self._running)
         return JSONResponse({"status": "healthy", "active_tasks": waiting, "queue": self._queue})
 
     def _begin(self, asked: Asked) -> Task:
-        future = self._grader.begin(asked.answer)  # raises UsageError for what is no task
+        future = self._grader.begin(asked.answer)  # raises UsageError for an unknown task
         task = self._tasks[asked.task_id] = Task(asked.task_id)
         self._tasks.move_to_end(asked.task_id)
         running = asyncio.create_task(self._follow(task, asyncio.wrap_future(future), asked))
@@ -213,16 +215,16 @@ class KernelGym:
         }
 
     def _forget(self) -> None:
-        """Forget the oldest results beyond those that are kept."""
+        """Drop the oldest results beyond the limit."""
         over = [name for name, task in self._tasks.items() if task.result]
         for name in over[: max(len(self._tasks) - KEPT, 0)]:
             del self._tasks[name]
 
 
 def result(graded: Graded, level: Level, code: str) -> dict[str, Any]:
-    """Return a grading in the protocol's words; what was not measured is left out, so clients take their defaults.
+    """Return a grading in the protocol's format; unmeasured values are left out, so clients use their defaults.
 
-    Its words are those of the feedback: clients show them to the model in its next turn.
+    Its messages are those of the feedback, which clients show to the model in its next turn.
     """
     reward, told = graded.reward, feedback(graded.assessment, level, code)
     status, own = reward.status, reward.evaluation.own_share
@@ -246,7 +248,7 @@ def result(graded: Graded, level: Level, code: str) -> dict[str, Any]:
 
 
 def _kernels(evaluation: Evaluation) -> dict[str, int]:
-    """Return how many kernels ran in a call, and how many of them were the answer's own."""
+    """Return the number of kernels in a call, and of the answer's own among them."""
     from grader.judge.honesty import computing_operators
 
     run = next((run for run in evaluation.runs if run.status == "ran"), None)
@@ -266,7 +268,7 @@ def _times(evaluation: Evaluation) -> dict[str, float]:
 
 
 def _read_request(body: bytes) -> Asked:
-    """Return what a request asks. Raises UsageError, in words for who wrote the client."""
+    """Return the parsed request. Raises UsageError with a message for the client's author."""
     try:
         return Asked.model_validate(json.loads(body))
     except ValidationError as error:

@@ -1,1 +1,1 @@
-"""The environments of other libraries: tasks asked, answers graded, feedback between turns; an extra each."""
+"""Environments for other libraries, each with its extra: they pose tasks, grade answers and give feedback between turns."""

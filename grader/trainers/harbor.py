@@ -21,8 +21,8 @@ from grader.reward import Question, task_of
 ANSWER = "/app/answer.py"
 INSTRUCTION = """{prompt}
 
-Write the module to `{answer}`. It is graded on {device}: it must build, be right for any inputs, and do the work in kernels of its own. \
-There is no GPU in this box; `nvcc` compiles.
+Write the module to `{answer}`. It is graded on {device}: it must build, be right for any inputs, and do the work in its own kernels. \
+There is no GPU in this environment; `nvcc` compiles.
 """
 TOML = """version = "1.0"
 artifacts = ["/app/answer.py"]
@@ -56,7 +56,8 @@ RUN pip install --no-cache-dir --extra-index-url https://download.pytorch.org/wh
 WORKDIR /app
 """
 TEST = """#!/bin/bash
-# Grades what the agent left. Without a reward file the trial is an error: nothing is charged for a failure of ours.
+# Grades the agent's answer. Without a reward file the trial is an error: a failure of the grader is not charged to the
+# agent.
 set -u
 mkdir -p /logs/verifier
 python3 -m venv --system-site-packages /opt/kernel-grader || exit 1
@@ -72,16 +73,16 @@ END_OF_KERNEL
 
 
 def export(asked: Iterable[Question], folder: Path, device: str = "sim") -> tuple[Path, ...]:
-    """Write a folder for each question; return them. Raises UsageError where one is there already."""
+    """Write a folder for each question; return them. Raises UsageError where one already exists."""
     return tuple(_write_folder(one, folder / one.name, device) for one in asked)
 
 
 def _write_folder(question: Question, folder: Path, device: str) -> Path:
     if folder.exists():
-        raise UsageError(f"{folder} is there already", "name a new folder")
+        raise UsageError(f"{folder} already exists", "name a new folder")
     task = task_of(question.task)
     if task is None:
-        raise UsageError(f"{question.name} is no task")
+        raise UsageError(f"{question.name} is not a task")
     given = "\n" in question.task
     known, where = version("kernel-grader"), {"sim": "a simulator of a GPU"}.get(device, "a GPU")
     texts = {

@@ -1,8 +1,7 @@
 """A task and a scorer of inspect_ai: `inspect eval grader/kernels --model ...`.
 
-The solver asks for a kernel and, with more than one turn, tells the model what is wrong with its last one. The
-scorer gives the reward and what was seen; its explanation, which the log viewer shows, is our review of
-the answer in short.
+The solver requests a kernel and, with more than one turn, gives the model feedback on its last one. The scorer returns
+the reward and its signals; its explanation, shown in the log viewer, is a short review of the answer.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from grader.reward.episode import AGAIN
 from grader.trainers.shared import grader_for
 
 SIGNALS = ("correct", "built", "right", "sound", "honest", "own", "general")
-"""What is averaged beside the reward; 0 where it was not seen."""
+"""Signals that are averaged beside the reward; 0 where missing."""
 
 
 @task
@@ -34,10 +33,10 @@ def kernels(
     device: str = "auto",
     policy: str = "any",
 ) -> Task:
-    """Ask for CUDA kernels for PyTorch modules.
+    """Request CUDA kernels for PyTorch modules.
 
     `tasks` names built-in tasks, separated by commas; `folder` holds KernelBench-style problem files.
-    `level` says how much is told between turns: `verdict`, `cause`, `line`, `review`.
+    `level` is the level of feedback between turns: `verdict`, `cause`, `line`, `review`.
     """
     options = {"device": device, "policy": policy}
     asked = questions(Path(folder) if folder else tasks)
@@ -51,7 +50,7 @@ def kernels(
 
 @solver
 def kernel_turns(turns: int, level: Level, options: dict[str, Any]) -> Solver:
-    """Ask, and tell what is wrong, until the answer is right or turns are used up."""
+    """Pose the task and give feedback until the answer is right or the turns are used up."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state = await generate(state)
@@ -69,10 +68,10 @@ def kernel_turns(turns: int, level: Level, options: dict[str, Any]) -> Solver:
 
 @scorer(metrics={"*": [mean(), stderr()]})
 def kernel_reward(options: dict[str, Any]) -> Scorer:
-    """Give the reward and what it is made of; a sample that can't be graded stays without a score."""
+    """Return the reward and its parts; a sample that can't be graded gets no score."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        del target  # the task's own reference is what an answer is held against
+        del target  # an answer is compared with the task's own reference
         graded = await _grade_state(state, options)
         reward = graded.reward
         if reward.value is None:

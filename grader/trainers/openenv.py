@@ -1,7 +1,7 @@
 """An environment server of OpenEnv: `kernel-grader serve --protocol openenv`.
 
-A session is one task in several turns. `reset` gives the question, `step` grades an answer and gives what may be
-told of it; the observation never holds expected values, inputs, seeds or a fix below the level `review`.
+A session is one task in several turns. `reset` returns the question, `step` grades an answer and returns its feedback;
+below the level `review` the observation never contains expected values, inputs, seeds or a fix.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from grader.reward import Episode, Grader, Level, Question
 
 
 class KernelAction(Action):
-    """What the model wrote."""
+    """The model's answer."""
 
     answer: str
     """The completion: a text with the module in a code block, or the module."""
 
 
 class KernelObservation(Observation):
-    """What the model sees next."""
+    """The model's next observation."""
 
     text: str
-    """The question, or what is told of the last answer."""
+    """The question, or the feedback on the last answer."""
     status: str | None = None
-    """Where the last answer stands; null before the first."""
+    """Status of the last answer; null before the first."""
     turn: int = 0
     turns: int = 1
 
 
 class KernelState(State):
-    """Where the session stands, for who runs it."""
+    """State of the session, for its operator."""
 
     task: str = ""
     status: str | None = None
@@ -63,7 +63,7 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
         task: str | None = None,
         **_others: Any,
     ) -> KernelObservation:
-        """Ask a task: the one that is named, else one drawn with the seed."""
+        """Begin a task: the named one, else one drawn with the seed."""
         self._episode = Episode(
             self._grader, self._choose_question(seed, task), turns=self._turns, level=self._level
         )
@@ -74,8 +74,8 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
     def step(
         self, action: KernelAction, timeout_s: float | None = None, **_others: Any
     ) -> KernelObservation:
-        """Grade an answer; `done` with the first right one and when turns are used up."""
-        del timeout_s  # a grading has limits of its own
+        """Grade an answer; `done` after the first right answer and when the turns are used up."""
+        del timeout_s  # a grading has its own time limits
         seen, reward, right, truncated, info = self._episode.step(action.answer)
         return KernelObservation(
             text=seen.text,
@@ -89,7 +89,7 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
 
     @property
     def state(self) -> KernelState:
-        """Return where the session stands."""
+        """Return the session's state."""
         return KernelState(
             episode_id=self._id or None,
             step_count=self._episode.turn,
@@ -98,11 +98,11 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
         )
 
     def list_splits(self) -> list[str]:
-        """Return the one split that there is."""
+        """Return the only split."""
         return ["train"]
 
     def num_tasks(self, split: str) -> int:
-        """Return how many tasks are asked."""
+        """Return the number of tasks."""
         del split
         return len(self._asked)
 
@@ -120,7 +120,7 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
             return random.Random(seed).choice(self._asked)  # noqa: S311 - no secret
         found = next((one for one in self._asked if one.name == task), None)
         if found is None:
-            raise UsageError(f"there is no task {task[:60]!r} here", "GET the list of tasks")
+            raise UsageError(f"there is no task {task[:60]!r} here", "see the list of tasks")
         return found
 
 

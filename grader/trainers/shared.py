@@ -14,7 +14,7 @@ from grader.reward import Grader
 def grader_for(options: Mapping[str, Any]) -> Grader:
     """Return the grader with these options (those of the command line, by name), opened at the first call.
 
-    Raises UsageError for an option that there is not, GraderError where this machine can't grade.
+    Raises UsageError for an unknown option, GraderError where this machine can't grade.
     """
     return _open_grader(json.dumps(dict(options), sort_keys=True))
 

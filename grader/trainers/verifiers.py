@@ -1,8 +1,8 @@
 """An environment of verifiers (0.4, `verifiers.v1`): our tasks as its taskset, the reward's parts as its rubric.
 
-`KernelTaskset` alone is single turn with any harness. `KernelEnv` asks in turns, with feedback between
-them, and runs no code of the model's outside our sandbox: its harness only talks. The package in
-`environments/kernel_grader_env` installs it under an id of its own.
+`KernelTaskset` alone is single turn with any harness. `KernelEnv` has several turns with feedback between them, and
+runs no code of the model outside our sandbox: its harness only exchanges messages. The package in
+`environments/kernel_grader_env` installs it under its own id.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ class KernelTaskConfig(vf.TaskConfig):
     """How answers are graded."""
 
     options: dict[str, Any] = {}
-    """Options of a grading by name, such as `{"device": "sim", "policy": "custom-only"}`."""
+    """Grading options by name, such as `{"device": "sim", "policy": "custom-only"}`."""
 
 
 class KernelTask(vf.Task[KernelData, vf.State, KernelTaskConfig]):
-    """Asks for one kernel; scores the last answer."""
+    """Requests one kernel; scores the last answer."""
 
     async def grade_once(self, answer: str) -> Graded:
-        """Grade an answer; the same one is graded once."""
+        """Grade an answer; repeated answers are graded once."""
         grader = await asyncio.to_thread(grader_for, self.config.options)
         return await asyncio.to_thread(grader.look, Answer(text=answer, task=self.data.kernel_task))
 
     @vf.reward(weight=1.0)
     async def parts(self, trace: vf.Trace) -> dict[str, float]:
-        """Return what was earned for what (`grader.reward.Shaping`); it adds up to the reward."""
+        """Return the parts of the reward (`grader.reward.Shaping`), which add up to it."""
         reward = (await self.grade_once(trace.last_reply)).reward
-        if reward.value is None:  # an error, so that the rollout is no sample
+        if reward.value is None:  # an error, so that the rollout is not used as a sample
             raise vf.TaskError(f"not graded: {reward.status}: {reward.sentence}")
         return dict(reward.parts) or {"nothing": 0.0}
 
     @vf.metric
     async def signals(self, trace: vf.Trace) -> dict[str, float]:
-        """Return what was seen, before any weight: `built`, `right`, `sound`, `honest`, `own`, ..."""
+        """Return the signals, before any weight: `built`, `right`, `sound`, `honest`, `own`, ..."""
         return dict((await self.grade_once(trace.last_reply)).reward.signals)
 
 
 class KernelTasksetConfig(vf.TasksetConfig):
-    """Which tasks are asked."""
+    """The choice of tasks."""
 
     tasks: str | None = None
     """Names of built-in tasks, separated by commas; all of them where not given."""
@@ -80,7 +80,7 @@ class KernelTaskset(vf.Taskset[KernelTask, KernelTasksetConfig]):
 
 
 class ChatHarness(vf.Harness[vf.HarnessConfig]):
-    """Asks the model for one message, in this process: nothing is installed, nothing of its answer is run."""
+    """Requests one message from the model in this process; nothing is installed, and no code of the answer is run."""
 
     APPENDS_SYSTEM_PROMPT = True
     SUPPORTS_RESUME = True
@@ -116,20 +116,20 @@ class ChatHarness(vf.Harness[vf.HarnessConfig]):
 
 
 class KernelEnvConfig(vf.EnvConfig):
-    """The model's seat, and how many turns it has."""
+    """The model's harness, and the number of turns."""
 
     agent: vf.AgentConfig = vf.AgentConfig(runtime={"type": "subprocess"})
-    """Its harness runs nothing, so it needs no box; pin `--env.agent.harness.id` for an agent's own."""
+    """Its harness runs nothing, so it needs no sandbox; set `--env.agent.harness.id` for an agent's own harness."""
     turns: int = 1
     level: Level = "line"
-    """How much is told between turns: `verdict`, `cause`, `line`, `review`."""
+    """Level of feedback between turns: `verdict`, `cause`, `line`, `review`."""
 
 
 class KernelEnv(vf.Env[KernelEnvConfig]):
     """A task in one turn or several; it ends with the first right answer, and the last answer counts."""
 
     async def run(self, task: vf.Task, agents: vf.Agents) -> None:
-        """Ask, grade, tell, until it is right or turns are used up."""
+        """Pose the task, grade, and give feedback until the answer is right or the turns are used up."""
         async with agents.agent.interaction(task) as chat:
             said = await chat.turn()
             for _ in range(self.config.turns - 1):

@@ -40,7 +40,7 @@ def test_a_row_names_its_task() -> None:
     reward = function(["relu", "softmax"], options=NONE)
     with pytest.raises(UsageError, match="names no task"):
         reward(completions=["text"])
-    with pytest.raises(UsageError, match="none of those given"):
+    with pytest.raises(UsageError, match="not one of those given"):
         reward(completions=["text"], task=["gelu"])
     found = reward(completions=["no code"] * 2, task=["relu", "softmax"])
     assert found == [0.0, 0.0]

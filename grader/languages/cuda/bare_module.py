@@ -1,9 +1,9 @@
-"""Answers that are a C++ extension and no Python, as Sakana's AI CUDA Engineer and robust-kbench ask for.
+"""Answers that are a C++ extension without Python, as in Sakana's AI CUDA Engineer and robust-kbench.
 
 Their harness loads the file and hands its `forward` to a reference that takes the operation as an argument:
-`def forward(self, x, fn=module_fn)`. The program that does the same is written here: the reference's class,
-called `ModelNew`, with the extension's function in that place. A reference of KernelBench's own form says less:
-there the function must take what `forward` takes, or that and what the constructor takes (`class_calling`).
+`def forward(self, x, fn=module_fn)`. This module writes an equivalent program: the reference's class, renamed to
+`ModelNew`, with the extension's function in that place. For a reference in KernelBench's own form the function must
+take the arguments of `forward`, or those and the constructor's (`class_calling`).
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ FIRST_WORDS = ("#", "//", "/*", "using ", "namespace ", "template", "__", "exter
 
 class _Binding(NamedTuple):
     name: str
-    """What Python calls it."""
+    """Its name in Python."""
     parameters: tuple[str, ...] | None
-    """As C++ declares them; None where the definition was not found."""
+    """Parameters as declared in C++; None where the definition was not found."""
 
 
 def program_around(code: str, reference: str | None, model: str) -> Wrapping | None:
-    """Return the program around a module that binds a function; None where it can't be told.
+    """Return the program around a module that binds a function; None where there is no unique function.
 
-    `reference` is the source of the task's `Model`, if the sample holds one; `model` what the class is called.
+    `reference` is the source of the task's `Model`, if the sample holds one; `model` the name of the class.
     """
     binding = _binding(code)
     if binding is None or '"""' in code:
@@ -54,7 +54,7 @@ def program_around(code: str, reference: str | None, model: str) -> Wrapping | N
 
 
 def _binding(code: str) -> _Binding | None:
-    """Return the function called `forward`, or the only one that is bound."""
+    """Return the function named `forward`, or the only bound one."""
     module = next(iter(MODULE.finditer(code)), None)
     if module is None:
         return None
@@ -75,7 +75,7 @@ def _parameters(code: str, function: str) -> tuple[str, ...] | None:
 
 
 def _callee(binding: _Binding) -> Callee:
-    """Return how the function is called; alone where nothing but tensors is asked for."""
+    """Return the call of the function; callable without a reference where all parameters are tensors."""
     name, parameters = f"{_EXTENSION}.{binding.name}", binding.parameters
     if parameters is None:
         return Callee(name, 0, -1, alone=False)

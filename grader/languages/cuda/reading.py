@@ -1,4 +1,4 @@
-"""What of a submission is CUDA C++: kernels, launches, bindings, and where a compiled line comes from."""
+"""The CUDA C++ in a submission: kernels, launches, bindings, and the origin of compiled lines."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class CudaReading:
 
     @cached_property
     def bindings(self) -> tuple[Entry, ...]:
-        """What `functions=` of `load_inline` exports, and each `m.def`."""
+        """Functions exported by `functions=` of `load_inline`, and by each `m.def`."""
         source = self.source
         exported = (
             (name, source.place(e.node)) for e in source.extensions for name in e.functions or ()
@@ -75,11 +75,11 @@ class CudaReading:
 
     @cached_property
     def called(self) -> frozenset[str]:
-        """Every identifier, of whatever role, that `#if 0` does not switch off."""
+        """Every identifier of any role outside `#if 0`."""
         return frozenset(name for unit in self.source.units for name in unit.names)
 
     def place(self, at: CompiledLine) -> Place | None:
-        """Return where a line of `cuda.cu` or `main.cpp` stands; its folder may name the extension."""
+        """Return the place of a line of `cuda.cu` or `main.cpp`; its folder may name the extension."""
         folders, _, name = at.file.rpartition("/")
         folder = folders.rpartition("/")[2] if folders or at.file.startswith("/") else None
         named = self.source.compiled_place(name, at.line, at.column, folder)

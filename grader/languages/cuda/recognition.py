@@ -1,4 +1,4 @@
-"""By which words a text is CUDA C++, or the Python around it."""
+"""Words that identify CUDA C++, and the Python around it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def asks_a_compiler(code: str) -> bool:
 
 
 def lexer(text: str) -> str | None:
-    """Return the alias of the lexer that marks a string's syntax; None where the string is no code."""
+    """Return the alias of the lexer for a string's syntax; None where the string is not code."""
     if not _CODE.search(text):
         return None
     return "cuda" if KERNEL in text or "__device__" in text else "cpp"

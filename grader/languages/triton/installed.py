@@ -10,14 +10,14 @@ from pathlib import Path
 from grader.source import Source
 
 REMOVED = {"make_block_ptr": (3, 9), "advance": (3, 9)}
-"""Names of `triton.language` that a version took away: an answer that has them was written for an earlier one."""
+"""Names of `triton.language` that a version removed: an answer that uses them was written for an earlier one."""
 
 FIRST_SIMULATED = (3, 3)
-"""The first whose driver the simulator can stand for (grader/guest/triton_face.py)."""
+"""The first version whose driver the simulator can replace (grader/guest/triton_face.py)."""
 
 
 def lacks(source: Source, device: str) -> str:
-    """Return what is missing for a program on a device, and the command that helps; empty where nothing is."""
+    """Return what a program on a device lacks, with the command to install it; empty where it lacks nothing."""
     known = installed_version()
     if known is None:
         return 'Triton is not installed here; run pip install "kernel-grader[triton]"'
@@ -36,7 +36,7 @@ def lacks(source: Source, device: str) -> str:
 
 
 def installed_version() -> tuple[int, int] | None:
-    """Return major and minor version of this machine's Triton, whichever distribution brought it; None if there is none."""
+    """Return major and minor version of this machine's Triton, of any distribution; None if there is none."""
     spec = find_spec("triton")
     if spec is None or spec.origin is None:
         return None

@@ -1,4 +1,4 @@
-"""What of a submission is Triton: functions under `@triton.jit`, and where they are launched."""
+"""The Triton code in a submission: functions under `@triton.jit`, and their launches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.source import Source, nodes_under
 from grader.source.analysis import triton
 
 FILE = "submission.py"
-"""As a guest saves the program (grader/guest/program.py)."""
+"""Name of the file of the program in a guest (grader/guest/program.py)."""
 
 
 def read(source: Source) -> TritonReading | None:
@@ -33,7 +33,7 @@ class TritonReading:
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The functions but for those that only others of them call."""
+        """The functions except those that only other functions call."""
         launched = {one.name for one in self.launches}
         helpers = {name.rpartition(".")[2] for name in self.called} - launched
         own = (one for one in self.functions if one.name not in helpers)
@@ -57,14 +57,14 @@ class TritonReading:
 
     @cached_property
     def called(self) -> frozenset[str]:
-        """Full names of all that the functions call."""
+        """Full names of all called functions."""
         nodes = (node for one in self.functions for node in nodes_under(one))
         return frozenset(
             self.source.module.canonical(n.func) for n in nodes if isinstance(n, ast.Call)
         )
 
     def place(self, at: CompiledLine) -> Place | None:
-        """Return where a line of the program stands; lines of Triton's own library are none of it."""
+        """Return the place of a line of the program; None for lines of Triton's own library."""
         if at.file.rpartition("/")[2] != FILE or not 1 <= at.line <= len(self.source.lines):
             return None
         line = at.line
@@ -75,7 +75,7 @@ class TritonReading:
 
     @cached_property
     def _long_calls(self) -> dict[int, ast.Call]:
-        """By each of their lines the calls of the functions that are written over several lines, the outermost first."""
+        """Multi-line calls in the functions, by each of their lines, the outermost first."""
         found: dict[int, ast.Call] = {}
         calls = (
             node for one in self.functions for node in ast.walk(one) if isinstance(node, ast.Call)

@@ -1,4 +1,4 @@
-"""What Triton's compiler raises, as evidence at the line that it refused."""
+"""Errors of Triton's compiler as evidence at the refused line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UNRESOLVED = re.compile(
 )  # fmt: skip
 _QUOTED = re.compile(r"""^[A-Z]\w*(?:Error|Failure)?\((["'])(?P<said>.*)\1,?\)$""", re.DOTALL)
 MOST = 4000
-"""Characters of a message by which its kind is told: the text is the author's."""
+"""Characters of a message that determine its kind; the rest quotes the author's text."""
 _CODES = (
     ("dot-shapes", r"reduction dim|shapes? .*\bdot\b|[Ii]nput shapes should|Both inputs must be"),
     ("loop-carried-type", r"[Ll]oop-carried variable|initial value for .* is of type"),
@@ -52,25 +52,25 @@ _CODES = (
     ("unsupported-construct", r"unsupported AST node|UnsupportedLanguageConstruct|NotImplemented"),
     ("pointer-type", r"pointer|ptr type"),
 )  # fmt: skip
-"""What kind of refusal a message is, the first that fits."""
+"""Kinds of refusals by pattern, the first match counts."""
 
 
 @dataclass(frozen=True)
 class _Refusal:
-    """One exception of the compiler's, or one message of its passes."""
+    """One exception of the compiler, or one message of its passes."""
 
     kind: str
     line: int
-    """Of the function that is compiled, from its `def` on, or of the whole program where there is no excerpt."""
+    """Line of the compiled function, from its `def` on, or of the whole program without an excerpt."""
     column: int
     excerpt: tuple[str, ...]
     said: str
 
 
 def diagnose(raised: CompilerException, source: Source) -> Evidence | None:
-    """Return what the compiler refused; None for another exception.
+    """Return the compiler's error; None for another exception.
 
-    Of a chain of exceptions the innermost says why, and the innermost in the author's own text says where.
+    In a chain of exceptions the innermost has the reason, and the innermost in the author's own text has the place.
     """
     found = list(_refusals(raised))
     if not found:
@@ -90,7 +90,7 @@ def diagnose(raised: CompilerException, source: Source) -> Evidence | None:
 
 
 def _unresolved(raised: CompilerException, source: Source) -> Evidence | None:
-    """Return the function that isn't linked, or is no kernel's, at the call in a kernel that is named as it."""
+    """Return the unlinked or host-only function, at its call in a kernel."""
     found = _UNRESOLVED.match(raised.reason)
     if found is None:
         return None
@@ -114,7 +114,7 @@ def _unresolved(raised: CompilerException, source: Source) -> Evidence | None:
 
 
 def _refusals(raised: CompilerException) -> Iterator[_Refusal]:
-    """Yield what was refused, the innermost first."""
+    """Yield the refusals, the innermost first."""
     if _IN_THE_COMPILER.match(raised.reason):
         for found in _OF_MLIR.finditer(raised.log):
             at = int(found["line"]), int(found["column"]) - 1
