@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from typing import Any, TypeVar, dataclass_transform
 
 from grader.source.declarators import Parameter, clean_type
+from grader.source.nodes import given_nodes
 
 Node = Any
 """A tree-sitter node (the library has no usable static types for its Python objects)."""
@@ -163,18 +164,43 @@ class Call(Expr):
     @property
     def arguments(self) -> tuple[Node, ...]:
         """What it is given, in the grammar's tree, with the parentheses around it."""
-        given = self.node.child_by_field_name("arguments")
-        return tuple(c for c in given.named_children if c.type != "comment") if given else ()
+        return given_nodes(self.node.child_by_field_name("arguments"))
 
 
 @reads()
-class LaunchCall(Expr):
-    """`kernel<template><<<grid, block, shared, stream>>>(args)`."""
+class Launch(Expr):
+    """`kernel<template><<<grid, block, shared, stream>>>(args)`; the kernel's name is without namespace."""
 
     kernel: str
-    template: tuple[str, ...]
+    template_arguments: tuple[Node, ...]
+    configuration: tuple[Node, ...]
     config: tuple[Expr, ...]
     args: tuple[Expr, ...]
+
+    @property
+    def arguments(self) -> tuple[Node, ...]:
+        """What the kernel is given, in the grammar's tree, with the parentheses around it."""
+        return given_nodes(self.node.child_by_field_name("arguments"))
+
+    @property
+    def grid(self) -> Node | None:
+        """The first expression of the configuration."""
+        return self.configuration[0] if self.configuration else None
+
+    @property
+    def block(self) -> Node | None:
+        """The second one."""
+        return self.configuration[1] if len(self.configuration) > 1 else None
+
+    @property
+    def shared(self) -> Node | None:
+        """The bytes of dynamic shared memory, where they are given."""
+        return self.configuration[2] if len(self.configuration) > 2 else None
+
+    @property
+    def stream(self) -> Node | None:
+        """The stream, where one is given."""
+        return self.configuration[3] if len(self.configuration) > 3 else None
 
 
 @reads()

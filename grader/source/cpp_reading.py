@@ -9,7 +9,7 @@ from typing import Any
 from grader.source import cpp
 from grader.source.cuda_tree import parse_cuda
 from grader.source.declarators import clean_type, declared_name, extents, layers, read_parameters
-from grader.source.nodes import descendants, read_name, text
+from grader.source.nodes import descendants, given_nodes, read_name, text
 from grader.source.scalar_types import type_letter
 
 MAX_DEPTH = 200
@@ -176,11 +176,9 @@ def _lambda(node: cpp.Node, depth: int) -> cpp.Expr:
 def _call(node: cpp.Node, depth: int) -> cpp.Expr:
     """Read a launch, a conversion by a type's name, or a call."""
     called = node.child_by_field_name("function")
-    launch = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
-    if launch is not None:
-        name, template = read_name(called)
-        config, args = _expressions(launch, depth), _expressions(_arguments(node), depth)
-        return cpp.LaunchCall(node, name.split("::")[-1], _texts(template), config, args)
+    syntax = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
+    if syntax is not None:
+        return read_launch(syntax, depth)
     if called is None:
         return cpp.Unclear(node, _expressions(_arguments(node), depth))
     call = read_call(node, depth)
@@ -194,6 +192,14 @@ def _call(node: cpp.Node, depth: int) -> cpp.Expr:
     return (
         cpp.Cast(node, call.qualified, call.args[0]) if arithmetic and not call.template else call
     )
+
+
+def read_launch(syntax: cpp.Node, depth: int = 0) -> cpp.Launch:
+    """Read the launch of a kernel from its `<<<...>>>`."""
+    call = syntax.parent
+    name, template = read_name(call.child_by_field_name("function") or call.named_child(0))
+    config, args = _expressions(syntax, depth), _expressions(_arguments(call), depth)
+    return cpp.Launch(call, name.split("::")[-1], template, given_nodes(syntax), config, args)
 
 
 def read_call(node: cpp.Node, depth: int = 0) -> cpp.Call:

@@ -44,6 +44,11 @@ def read_name(node: Node | None) -> tuple[str, tuple[Node, ...]]:
     return scope, ()
 
 
+def given_nodes(arguments: Node | None) -> tuple[Node, ...]:
+    """Return the expressions in a list of arguments, with the parentheses around them."""
+    return tuple(c for c in arguments.named_children if c.type != "comment") if arguments else ()
+
+
 def plain_name(node: Node | None) -> str:
     """Return that name without namespaces: `f` for `ns::f<float>`."""
     return read_name(node)[0].rpartition("::")[2]

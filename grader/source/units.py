@@ -9,14 +9,14 @@ from operator import attrgetter
 
 from tree_sitter import Node, Tree
 
-from grader.source.cpp import Call, Declare
-from grader.source.cpp_reading import Macro, read_call, read_macro, variables
+from grader.source.cpp import Call, Declare, Launch
+from grader.source.cpp_reading import Macro, read_call, read_launch, read_macro, variables
 from grader.source.cuda_tree import by_kind, parse_cuda
 from grader.source.declarators import clean_type
 from grader.source.functions import Function, Kernel, read_functions
-from grader.source.launches import Launch, PythonBinding, read_launches, read_python_bindings
 from grader.source.nodes import around, text
 from grader.source.placed_text import PlacedText
+from grader.source.python_bindings import PythonBinding, read_python_bindings
 
 IDENTIFIERS = ("identifier", "type_identifier", "field_identifier", "namespace_identifier")
 _start = attrgetter("start_byte")
@@ -155,7 +155,11 @@ class Unit(PlacedText):
     @cached_property
     def launches(self) -> tuple[Launch, ...]:
         """Each `<<<...>>>`."""
-        return tuple(read_launches(self.nodes("kernel_call_syntax"), self.function_around))
+        return tuple(map(read_launch, self.nodes("kernel_call_syntax")))
+
+    def launches_in(self, function: Function) -> tuple[Launch, ...]:
+        """Return the launches of a host function's own body."""
+        return tuple(one for one in self.launches if self.function_around(one.node) is function)
 
     @cached_property
     def shared(self) -> tuple[Declare, ...]:

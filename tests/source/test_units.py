@@ -120,8 +120,10 @@ def test_launches(unit: Unit) -> None:
         "at::cuda::getCurrentCUDAStream()",
     ]
     assert len(first.arguments) == 4
-    assert first.host_function is not None
-    assert first.host_function.name == "forward"
+    host = unit.function_around(first.node)
+    assert host is not None
+    assert host.name == "forward"
+    assert first in unit.launches_in(host)
     assert (second.kernel, second.shared, second.stream) == ("scale", None, None)
 
 

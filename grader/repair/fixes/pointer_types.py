@@ -66,8 +66,8 @@ def _taken_pointers(unit: Unit, lines: Collection[int]) -> Iterator[_Taken]:
     kernels = {one.name: one for one in unit.kernels}
     for launch in unit.launches:
         kernel = kernels.get(launch.kernel)
-        body = launch.host_function.node if launch.host_function else None
-        local = {one.name: one for one in variables(body)}
+        host = unit.function_around(launch.node)
+        local = {one.name: one for one in variables(host.node if host else None)}
         for argument, parameter in zip_longest(launch.arguments, kernel.parameters if kernel else ()):  # fmt: skip
             declared = local.get(text(argument))
             node = declared.value if declared is not None and declared.value else argument

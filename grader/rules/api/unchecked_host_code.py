@@ -54,7 +54,7 @@ def _inputs(unit: Unit, *, ordered: bool) -> Iterator[Finding]:
     if "dtype" in missing and not UNTYPED.search(unit.text):
         missing.remove("dtype")  # a pointer to a type is refused for a tensor of another
     for launch in unit.launches if missing else ():
-        function = launch.host_function
+        function = unit.function_around(launch.node)
         given = [one for one in function.parameters if "Tensor" in one.type] if function else []
         if function and given and POINTER.search(text(function.node)):
             yield RULE.finding(

@@ -144,7 +144,7 @@ def _static(unit: Unit) -> Iterator[Finding]:
         for returned in descendants(function.node, "return_statement"):
             value = text(returned.named_child(0))
             if value.split("[")[0].split(".")[0] in names:
-                launched = (one for one in unit.launches if one.host_function is function)
+                launched = unit.launches_in(function)
                 late = any(one.node.end_byte < returned.start_byte for one in launched)
                 what = (
                     "every call returns the same buffer, and the next one overwrites it"

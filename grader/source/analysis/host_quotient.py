@@ -60,7 +60,7 @@ def _is_size(host: Function, node: Node) -> bool:
 
 def _bounded_kernel(unit: Unit, host: Function, name: str) -> str:
     """Return the kernel that compares its indices with the quotient, if only one is launched."""
-    launches = [one for one in unit.launches if one.host_function == host]
+    launches = unit.launches_in(host)
     if len(launches) != 1:
         return ""
     given = [text(argument) for argument in launches[0].arguments]

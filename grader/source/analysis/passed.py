@@ -146,7 +146,7 @@ class _CudaSteps:
 
     def _makers_of(self, expression: str) -> Iterator[Step]:
         """Yield where the host function has a name from: a variable of it, or its own caller."""
-        host, name = self._launch.host_function, plain(expression)
+        host, name = self._unit.function_around(self._launch.node), plain(expression)
         if host is None or not _NAME.fullmatch(name):
             return
         known = [one for one in variables(host.body) if one.name == name]

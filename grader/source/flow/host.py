@@ -58,7 +58,7 @@ class Sizes:
 class Launch:
     """A kernel launch as the host code makes it for one set of sizes."""
 
-    call: cpp.LaunchCall
+    call: cpp.Launch
     host: Function
     kernel: str
     grid: Three
@@ -140,7 +140,7 @@ class _Reading:
             if held is False:
                 continue
             match step.part:
-                case cpp.LaunchCall(config=(_, _, *_)) as call:
+                case cpp.Launch(config=(_, _, *_)) as call:
                     yield self._launch(call, function, scope)
                 case cpp.Return() if held and not step.lambdas and not step.loops:
                     return
@@ -181,7 +181,7 @@ class _Reading:
                 value = self.evaluator.value(step.part.value, scope, step.at)
                 yield from value if isinstance(value, tuple) else (value,)
 
-    def _launch(self, call: cpp.LaunchCall, host: Function, scope: Scope) -> Launch:
+    def _launch(self, call: cpp.Launch, host: Function, scope: Scope) -> Launch:
         def of(part: cpp.Expr) -> Any:
             return self.evaluator.value(part, scope, int(call.node.start_byte))
 
@@ -193,7 +193,7 @@ class _Reading:
         shared = shared if isinstance(shared, int) else None
         return Launch(call, host, kernel, grid, block, shared, tuple(map(of, call.args)), template)
 
-    def _kernel(self, call: cpp.LaunchCall, scope: Scope) -> tuple[str, tuple[str, ...]]:
+    def _kernel(self, call: cpp.Launch, scope: Scope) -> tuple[str, tuple[str, ...]]:
         """Return the kernel and its template arguments; a variable stands for the first it may hold."""
         made = (one.part for one in steps(scope.body) if one.name == call.kernel)
         words = " ".join(text(one.init.node) for one in made if isinstance(one, cpp.Declare) and one.init)  # fmt: skip
@@ -202,9 +202,9 @@ class _Reading:
             if found is not None:
                 given = (one.strip() for one in (found[1] or "").split(","))
                 return kernel.name, tuple(filter(None, given))
-        return call.kernel, call.template
+        return call.kernel, tuple(map(text, call.template_arguments))
 
-    def _template_text(self, words: str, scope: Scope, call: cpp.LaunchCall) -> str:
+    def _template_text(self, words: str, scope: Scope, call: cpp.Launch) -> str:
         plain = words.isidentifier() or words[:1].isdigit()
         number = self.evaluator.of_text(words, scope, int(call.node.start_byte)) if plain else None
         return scope.types.get(words, words if number is None else str(number))
@@ -227,7 +227,7 @@ def roots(unit: Unit) -> tuple[Function, ...]:
     parts = {name: cpp.walk(f.code) for name, f in host.items()}
     calls = {name: {p.name for p in inner if isinstance(p, cpp.Call)} & set(host) for name, inner in parts.items()}  # fmt: skip
     called = {other for name, found in calls.items() for other in found if other != name}
-    launching = {name for name, inner in parts.items() if any(isinstance(p, cpp.LaunchCall) for p in inner)}  # fmt: skip
+    launching = {name for name, inner in parts.items() if any(isinstance(p, cpp.Launch) for p in inner)}  # fmt: skip
     for _ in range(DEEP):
         launching |= {name for name, found in calls.items() if found & launching}
     last = [f for name, f in host.items() if name in launching and name not in called]

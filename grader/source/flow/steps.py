@@ -74,6 +74,6 @@ def _steps(
         case _:
             for inner in cpp.children(part):
                 yield from _steps(inner, guards, loops, lambdas, ends_turn=ends_turn)
-            kinds = cpp.Declare | cpp.Assign | cpp.Update | cpp.Call | cpp.LaunchCall | cpp.Return | cpp.Opaque  # fmt: skip
+            kinds = cpp.Declare | cpp.Assign | cpp.Update | cpp.Call | cpp.Launch | cpp.Return | cpp.Opaque  # fmt: skip
             if isinstance(part, kinds):
                 yield Step(part, guards, loops, lambdas, ends_turn)

@@ -127,8 +127,8 @@ class Scope(Names):
             if text(node.child_by_field_name("type")) == "dim3":
                 lists = (one for one in made if one is not None and one.type == "argument_list")
                 yield from (_any_two(one.named_children[:2], 2.0, "launch") for one in lists)
-        for launch in self.text.launches:
-            if launch.host_function is self.function and launch.grid and launch.block:
+        for launch in self.text.launches_in(self.function):
+            if launch.grid and launch.block:
                 yield _any_two([launch.grid, launch.block], 2.5, "launch")
 
 
@@ -146,9 +146,8 @@ def scopes(units: tuple[Unit, ...]) -> Iterator[Scope]:
 
 def works(unit: Unit, function: Function) -> bool:
     """Whether a function of the host launches a kernel, or is given a tensor to compute with."""
-    launching = {x.host_function.name for x in unit.launches if x.host_function is not None}
     given = (canonical(p.type) for p in function.parameters)
-    return function.name in launching or "Tensor" in given
+    return bool(unit.launches_in(function)) or "Tensor" in given
 
 
 def _must_be_constant(body: Node, node: Node) -> bool:
