@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from grader.scheduling.executor import Executor
     from grader.scheduling.run import Outcome
 
+MIN_NAME_WIDTH = 16
+"""Columns that a sample's name may take however narrow the terminal is."""
+
 
 @app.default
 def grade(
@@ -189,7 +192,8 @@ def _summary(summary: Summary, resumed: int, folder: Path) -> None:
     from grader.report.status import fix_in_a_word
 
     table = Table(box=None, pad_edge=False)
-    for heading in ("sample", "verdict", "errors", "fix", "why"):
+    table.add_column("sample", overflow="fold", max_width=max(MIN_NAME_WIDTH, out.width // 3))
+    for heading in ("verdict", "errors", "fix", "why"):
         table.add_column(heading, overflow="ellipsis", no_wrap=heading != "why")
     for line in summary.lines:
         table.add_row(

@@ -142,7 +142,7 @@ def _reshaping_calls(got: Shape, more: int) -> dict[str, Shape]:
 
 
 def _with_suffix(source: Source, code: PythonCode, suffix: str) -> tuple[Fix, ...]:
-    return fix(f"return the result{suffix}", _after_results(source, code, suffix))
+    return fix(f"return the result with `{suffix}`", _after_results(source, code, suffix))
 
 
 def _after_results(source: Source, code: PythonCode, suffix: str) -> list[Edit | None]:
