@@ -49,10 +49,11 @@ def run_changed(
     runtime: Any,
     asked: Mapping[str, Any],
     arguments: Arguments,
-    call: Callable[[], list[Any]],
+    call: Callable[..., list[Any]],
 ) -> list[torch.Tensor]:
     """Return the sampled elements of each output under each change, as far as the time allows.
 
+    `call` calls forward; with `anew`, that of a model constructed under the change.
     A changed program might write to inputs and weights, so they are restored for each.
     """
     _give_code(runtime, asked)
@@ -71,7 +72,8 @@ def run_changed(
         if time.process_time() > end:
             break
         first = replay.first(change)
-        forward = partial(_call_forward, call, asked)
+        anew = change.get("text", {}).get("constructs", False)
+        forward = partial(_call_forward, partial(call, anew=True) if anew else call, asked)
         again = forward if first < 0 else partial(replay.outputs, first)
         row = _one(runtime, asked, arguments, host, change, again)
         rows.append(row or [_nothing(one) for one in shown])

@@ -261,7 +261,7 @@ def tell_origins(
 def run_changed(
     asked: Mapping[str, Any],
     known: Sequence[tuple[str, torch.Tensor]],
-    call: Callable[[], list[Any]],
+    call: Callable[..., list[Any]],
 ) -> list[Any]:
     """Return forward's results under changes of its kernels, and record kernels and launches for the report."""
     runtime = _state["runtime"]

@@ -226,7 +226,7 @@ class Simulator(Placement):
         self,
         asked: Mapping[str, Any],
         known: Sequence[tuple[str, torch.Tensor]],
-        call: Callable[[], list[Any]],
+        call: Callable[..., list[Any]],
     ) -> list[Any]:
         """Let the interpreter run changed code."""
         return list(self._face.run_changed(asked, known, call))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -286,9 +287,10 @@ class Session:
     ) -> list[Any]:
         """Return forward's results under changes of its kernels."""
 
-        def call() -> list[Any]:
+        def call(*, anew: bool = False) -> list[Any]:
+            made, calls = self._construct(sys.modules[program.MODULE])[:2] if anew else (model, caller)  # fmt: skip
             self._place.seed(self._job["seed"])
-            result = self._call_model(name, model, caller, args)
+            result = self._call_model(name, made, calls, args)
             self._place.synchronize()
             return list(tensors.flatten(result)[1])
 

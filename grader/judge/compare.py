@@ -26,7 +26,12 @@ from grader.judge.inputs import Array
 from grader.judge.mismatch import form_in_words, mismatch_of
 from grader.judge.other_gradient import taken_for
 from grader.judge.slope import slope
-from grader.judge.tolerance import half_tolerance, tolerance
+from grader.judge.tolerance import (
+    half_sum_tolerance,
+    half_tolerance,
+    reduction_length,
+    tolerance,
+)
 from grader.judge.wrong import Wrong
 from grader.records import (
     Comparison,
@@ -314,6 +319,7 @@ def _values(
     if not mask.any():
         return _Judged(None, kernelbench, note=note)
     half = half_tolerance(dtype)
+    sums = half_sum_tolerance(dtype, reduction_length(task, workload))
     each_is_near = not wrong_elements(pair.actual, pair.exact, bound, scale, widened).any()
     wrong = Wrong(
         actual=pair.actual,
@@ -323,6 +329,8 @@ def _values(
         inputs=tuple(item for item in inputs if isinstance(item, np.ndarray)),
         workload=workload.name,
         half=half is not None and not wrong_elements(pair.actual, pair.exact, half, scale).any(),
+        half_sums=sums is not None
+        and not wrong_elements(pair.actual, pair.exact, sums, scale).any(),
         factor=1.0 + slope(pair.actual, pair.exact, bound, widened) if each_is_near else None,
     )
     mismatch = mismatch_of(wrong)

@@ -84,8 +84,8 @@ FINE = 1e-4
 
 
 def _half(wrong: Wrong) -> Evidence | None:
-    """Recognise small errors of both signs, as from half precision or TF32, or very small errors of any sign."""
-    if not wrong.half:
+    """Recognise small errors of both signs, as from half precision, TF32 or sums in half precision, or very small errors of any sign."""
+    if not (wrong.half or wrong.half_sums):
         return None
     error = wrong.a - wrong.r
     biased = abs(float(error.mean())) > 0.7 * float(np.abs(error).mean())
@@ -97,7 +97,8 @@ def _half(wrong: Wrong) -> Evidence | None:
     # For these values only: all workloads together decide whether the program is right to half precision.
     digits = "" if worst > FINE else f": {int(-np.log10(worst))} digits are right"
     text = f"errors up to {worst:.2g} of the size{digits}"
-    return wrong.evidence("half-precision", text, WrongValues(error=worst))
+    code = "half-precision" if wrong.half else "half-sums"
+    return wrong.evidence(code, text, WrongValues(error=worst))
 
 
 def _zeros(wrong: Wrong) -> Evidence | None:

@@ -38,6 +38,8 @@ RESULT_ROUNDINGS: Final = 4.0
 """Roundings to half precision allowed to a program whose sums are kept in float32: of its result, and of intermediate
 values. A running sum of n terms in half precision itself is off by u * sqrt(n) / 4 (one standard deviation), so that
 the worst of thousands of results shows from n = 64 on."""
+MOST_ROUNDED: Final = 0.25
+"""What is further off, relative to the size, is not explained by rounding."""
 ONE_OFF: Final = 1e-2
 """Share of 8-bit floats that may be the neighbour of the right one: a program that cuts off instead
 of rounding is one off in half of them."""
@@ -122,6 +124,15 @@ def half_tolerance(dtype: str) -> Tolerance | None:
     return Tolerance(
         relative=1e-2, absolute=1e-2, why="what float16, bfloat16 or TF32 arithmetic leaves"
     )
+
+
+def half_sum_tolerance(dtype: str, terms: int) -> Tolerance | None:
+    """Return the level under which a result in half precision is right but for sums of so many terms that were kept in it."""
+    if dtype not in {"float16", "bfloat16"}:
+        return None
+    unit = UNIT_ROUNDOFF[dtype]
+    bound = min(unit * (2 * RESULT_ROUNDINGS + TERMS * sqrt(terms)), MOST_ROUNDED)
+    return Tolerance(relative=bound, absolute=bound, why=f"what sums in {dtype} leave")
 
 
 def element_count(workload: Workload) -> int:

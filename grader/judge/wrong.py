@@ -26,6 +26,8 @@ class Wrong:
     workload: str = ""
     half: bool = False
     """Whether all of it is within half precision's tolerance."""
+    half_sums: bool = False
+    """Whether all of it, in half precision itself, is off as sums are that were kept in it."""
     factor: float | None = None
     """Common factor to the reference, where each element alone is within tolerance."""
 

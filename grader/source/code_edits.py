@@ -31,7 +31,9 @@ def replace(source: Source, node: ast.AST, new: str) -> Edit:
 
 def add_argument(source: Source, call: ast.Call, more: str) -> Edit:
     """Return the edit that gives a Python call one more argument, at its end."""
-    return replace(source, call, f"{source.text(call)[:-1].rstrip().rstrip(',')}, {more})")
+    end = source.span(call)[1] - 1
+    comma = "" if source.text(call)[:-1].rstrip().endswith(",") else ", "
+    return Edit(start=end, end=end, text=comma + more)
 
 
 def insert_line_before(source: Source, node: ast.AST, new: str) -> Edit:

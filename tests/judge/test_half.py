@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.judge import Expected, References
+from grader.judge import Expected, References, compare
 from grader.judge.compare import equal_values
 from grader.records import Task, TensorSpec, Workload
+from tests.judge.test_compare import Output, Outputs, codes
 
 HALVES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
 Array = np.ndarray
@@ -42,13 +43,17 @@ ORDERS: dict[str, Sum] = {
 }
 
 
-def judged(made: Array, exact: Array, terms: int, native: Array) -> bool:
+def asked(exact: Array, terms: int, native: Array) -> tuple[Task, Workload, References]:
     work = Workload(name="w", role="nominal", inputs=(TensorSpec(shape=exact.shape),))
     task = Task(
         name="t", title="t", source="builtin", reference="", workloads=(work,), reduction_length=str(terms)
     )  # fmt: skip
     known = References("t", 0, {"w": Expected("w", (exact,), (native,))}, {"w": {}}, {"w": ()})
-    return equal_values(task, work, known, (made,))
+    return task, work, known
+
+
+def judged(made: Array, exact: Array, terms: int, native: Array) -> bool:
+    return equal_values(*asked(exact, terms, native), (made,))
 
 
 def factors(dtype: str, terms: int, results: int, seed: int, kind: str) -> tuple[Array, Array]:
@@ -108,6 +113,20 @@ def test_a_running_sum_in_half_precision_fails(dtype, terms):
     for one, other in zip(a, b, strict=True):
         made = (made + one * other).astype(HALVES[dtype])
     assert not judged(made, exact, terms, exact.astype(HALVES[dtype]))
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize(("factor", "told"), [(1.0, True), (2.0, False)])
+def test_what_a_sum_in_half_precision_leaves_is_told_from_another_formula(dtype, factor, told):
+    a, b = factors(dtype, 256, 4000, 3, "normal")
+    exact = (a.astype(np.float64) * b.astype(np.float64)).sum(0)
+    made = np.zeros(4000, HALVES[dtype])
+    for one, other in zip(a, b, strict=True):
+        made = (made + one * other).astype(HALVES[dtype])
+    given = Outputs((Output((made * factor).astype(HALVES[dtype])),))
+    found = compare(*asked(exact, 256, exact.astype(HALVES[dtype])), given)
+    assert ("half-sums" in codes(found)) is told
+    assert not found.half_precision
 
 
 @pytest.mark.parametrize("dtype", HALVES)

@@ -74,8 +74,57 @@ def test_what_host_code_could_say(before: str, after: str) -> None:
 
 def test_kernels_and_what_they_are_compiled_for_stay() -> None:
     lines = {CODE.splitlines()[one.line - 1].strip() for one in changes()}
-    assert not lines & {"tl.store(y_ptr, tl.load(x_ptr) * 2.0)", "self.n = 5"}
+    assert "tl.store(y_ptr, tl.load(x_ptr) * 2.0)" not in lines
     assert not any(one.changed.before == ("64",) for one in changes())
+
+
+CONSTRUCTOR = """
+import math
+import torch.nn as nn
+
+class ModelNew(nn.Module):
+    def __init__(self, width, heads, window, stride=None):
+        super().__init__()
+        self.proj = nn.Linear(width, 2 * width)
+        self.turned = nn.Parameter(self.proj.weight.data.reshape(width, 2 * width))
+        self.eps = 1e-3
+        self.stride = window
+        self.scale = 1.0 / math.sqrt(width)
+
+    def forward(self, x):
+        return run(x, 0.25)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("width", "(width // heads)"),
+        ("window", "(stride if stride is not None else window)"),
+        ("1e-3", "1e-05"),
+        ("self.proj.weight.data.reshape(width, 2 * width)", "self.proj.weight.data.t().contiguous()"),
+    ],
+)  # fmt: skip
+def test_what_a_constructor_could_keep(before: str, after: str) -> None:
+    found = [one for one in host_changes(CONSTRUCTOR, "") if (one.changed.before, one.changed.after) == ((before,), (after,))]  # fmt: skip
+    assert found
+    assert all(one.text is not None and one.text.constructs for one in found)
+
+
+def test_a_number_of_forward_could_be_one_that_the_layer_keeps() -> None:
+    (kept,) = (one for one in host_changes(CONSTRUCTOR, "") if (one.changed.before, one.changed.after) == (("0.25",), ("self.scale",)))  # fmt: skip
+    assert kept.text is not None
+    assert not kept.text.constructs
+
+
+def test_a_constructor_s_numbers_have_no_steps_of_tensors() -> None:
+    made = {
+        one.changed.after[0]
+        for one in host_changes(CONSTRUCTOR, "")
+        if one.changed.before == ("window",)
+    }
+    assert "2 * window" in made
+    assert not any("transpose" in one or "contiguous" in one for one in made)
 
 
 RUN = """

@@ -72,13 +72,8 @@ def _unknown_key(source: Source, found: re.Match[str]) -> Told | None:
             kept = [source.text(one) for one in known if one.value not in names]
             if len(kept) < len(known):
                 said = f"autotuning goes by {', '.join(sorted(names))}, and the kernel has no such parameter"
-                return (
-                    key,
-                    said,
-                    fix(
-                        "go by what the kernel has", [replace(source, key, f"[{', '.join(kept)}]")]
-                    ),
-                )
+                edit = replace(source, key, f"[{', '.join(kept)}]")
+                return key, said, fix("go by what the kernel has", [edit])
     return None
 
 

@@ -8,7 +8,7 @@ from grader.rules import Context, Evidence, Finding, Source, rule_of
 from grader.source.analysis.on_the_way import on_the_way
 from grader.source.analysis.overwritten import place_overwritten
 
-NO_FORMULA = frozenset({"half-precision", "probe-kept", "probe-unsteady"})
+NO_FORMULA = frozenset({"half-precision", "half-sums", "probe-kept", "probe-unsteady"})
 """What is no matter of one line's value: rounding, and what one call leaves to the next."""
 FEW_DIGITS = re.compile(r"half|bf16|bfloat|fp16|tf32|fp8|e4m3|e5m2", re.IGNORECASE)
 """What a text has in it that computes with few digits: errors as large as that leaves are no rounding in any other."""

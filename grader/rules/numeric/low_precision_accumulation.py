@@ -1,12 +1,14 @@
 """NUM007: sums and products in half precision."""
 
 import ast
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterator, Sequence
 
 from grader.records.observed import wrong_results
 from grader.rules import Context, Edit, Evidence, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source.analysis import triton
-from grader.source.code_edits import replace, replace_node
+from grader.source.analysis.triton_types import deciders
+from grader.source.code_edits import add_argument, replace, replace_node
 from grader.source.cpp import Assign, Binary, Call, Declare, Loop, Name, Part, walk
 from grader.source.functions import Function
 
@@ -15,29 +17,32 @@ HALF = frozenset(
      "half2", "__half2", "__nv_bfloat162"}
 )  # fmt: skip
 ADDING = frozenset({"__hadd", "__hadd_rn", "__hadd2", "__hadd2_rn", "__hfma", "__hfma2"})
-NARROW = frozenset({"float16", "bfloat16", "half", "dtype"})
+NARROW = re.compile(r"float16|half|dtype|float8")
+EXACT = 'input_precision="ieee"'
+ROUNDED = frozenset({"half-precision", "half-sums"})
+"""How results are off as rounding leaves them."""
 OF_TRITON = frozenset({"triton.language.float16", "triton.language.bfloat16"})
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the types of accumulators, and of what a Triton kernel sums or multiplies."""
-    rounded = tuple(i for i in wrong_results(context) if i.code == "half-precision")
+    rounded = tuple(i for i in wrong_results(context) if i.code in ROUNDED)
     for unit in source.cuda:
         halves = HALF | _dispatched_halves(unit)
         for function in unit.functions:
             if function.runs != "host":
                 yield from _accumulators(unit, function, halves, rounded)
+    floats = _floats(context)
+    half = bool(floats) and floats <= {"float16", "bfloat16"}
     for kernel in triton.kernels(source):
-        for node, said in (*_blocks(source, kernel), *_cast(source, kernel)):
+        told = (_told(kernel, half, *one) for one in _adding(kernel))
+        for node, said, fixes in {one[0]: one for one in told if one is not None}.values():
             yield RULE.finding(
                 source.place(node),
                 said,
                 severity="error" if rounded else "warning",
                 evidence=rounded,
-                fixes=(
-                    *fix("stay in float32", [replace(source, node, "tl.float32")]),
-                    *_all_in_float32(source, kernel, node),
-                ),
+                fixes=fixes,
                 kernels=(kernel.name,),
                 predicts="wrong-values",
             )
@@ -89,73 +94,79 @@ def _added_to(part: Part) -> str:
     return name if part.op == "+=" or (part.op == "=" and adds and name in within) else ""
 
 
-def _blocks(source: Source, kernel: triton.Kernel) -> Iterator[tuple[ast.expr, str]]:
-    """Yield the types of blocks that start in a half type and are added to."""
-    added = (node.target for node in ast.walk(kernel.node) if isinstance(node, ast.AugAssign))
-    grown = {target.id for target in added if isinstance(target, ast.Name)}
-    values = ((name, value) for name in grown for value in kernel.assigned.get(name, ()))
-    for name, value in values:
-        if isinstance(value, ast.Call) and kernel.language_name(value) in {"zeros", "full"}:
-            for given in (*value.args, *(word.value for word in value.keywords)):
-                if source.module.canonical(given) in OF_TRITON:
-                    yield given, f"`{name}` sums in half precision: it keeps 11 bits or fewer of each partial sum"  # fmt: skip
-
-
-def _cast(source: Source, kernel: triton.Kernel) -> Iterator[tuple[ast.expr, str]]:
-    """Yield the half types to which operands of a sum or a product are cast."""
-    for call in kernel.calls("sum", "dot", "cumsum"):
+def _adding(kernel: triton.Kernel) -> Iterator[tuple[str, Sequence[ast.expr], ast.AST]]:
+    """Yield what adds, with what it adds up: functions of Triton with their operands, names that loops add to."""
+    for call in kernel.calls("sum", "cumsum", "dot"):
         name = kernel.language_name(call)
-        for operand in call.args[: 2 if name == "dot" else 1]:
-            for part in ast.walk(operand):
-                match part:
-                    case ast.Call(func=ast.Attribute(attr="to"), args=[given, *_]):
-                        if source.module.canonical(given) in OF_TRITON:
-                            yield given, f"values are rounded to half precision before `tl.{name}`: three digits of each are left"  # fmt: skip
+        yield f"tl.{name}", call.args[: 2 if name == "dot" else 1], call
+    loops = (node for node in ast.walk(kernel.node) if isinstance(node, ast.For | ast.While))
+    for node in (node for loop in loops for node in ast.walk(loop)):
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id, (node.target,), node
 
 
-def _all_in_float32(source: Source, kernel: triton.Kernel, node: ast.expr) -> tuple[Fix, ...]:
-    """Return the `tl.dot` around a cast with both operands in float32, multiplied so."""
-    for call in kernel.calls("dot"):
-        given = [one for operand in call.args[:2] for one in ast.walk(operand) if source.module.canonical(one) in OF_TRITON]  # fmt: skip
-        if node in given and not any(word.arg == "input_precision" for word in call.keywords):
-            end = source.span(call)[1] - 1
-            exact = Edit(start=end, end=end, text=', input_precision="ieee"')
-            edits = [*(replace(source, one, "tl.float32") for one in given), exact]
-            return fix("multiply in full float32", edits)
-    return ()
+def _told(
+    kernel: triton.Kernel, half: bool, name: str, values: Sequence[ast.expr], where: ast.AST
+) -> tuple[ast.AST, str, tuple[Fix, ...]] | None:
+    """Return where a sum in half precision gets its type, in words, and the edits by which it is one in float32.
+
+    Where all that the task gives is `half`, loads are, and a product of halves is no loss.
+    """
+    source, each = kernel.source, [list(deciders(kernel, one)) for one in values]
+    every = [one for of_value in each for one in of_value]
+    loads = [one for one in every if kernel.language_name(one) == "load"]
+    types = [one for one in every if one not in loads]
+    named = [one for one in types if source.module.canonical(one) in OF_TRITON]
+    of_loads = half and all(one in named or source.text(one).endswith(("dtype", "element_ty")) for one in types)  # fmt: skip
+    narrow = of_loads or any(of_value and set(of_value) <= set(named) for of_value in each)
+    multiplies = name == "tl.dot"
+    if not every or not narrow or (multiplies and half):
+        return None
+    edits = [replace(source, one, "tl.float32") for one in (named if multiplies else types)]
+    casts = [replace(source, one, f"{source.text(one)}.to(tl.float32)") for one in loads]
+    exact = _exactly(source, where) if isinstance(where, ast.Call) and multiplies else casts
+    does, of = ("multiplies", "factor") if multiplies else ("sums", "partial sum")
+    said = f"`{name}` {does} in half precision: it keeps 11 bits or fewer of each {of}"
+    at: ast.AST = named[0] if named else where
+    return at, said, fix("stay in float32", [*edits, *exact])
+
+
+def _floats(context: Context) -> set[str]:
+    """Return the types of the numbers with a fraction that the task gives."""
+    workloads = context.task.workloads if context.task is not None else ()
+    kinds = {getattr(item, "dtype", "") for one in workloads for item in one.inputs}
+    return {one for one in kinds if "float" in one}
+
+
+def _exactly(source: Source, call: ast.Call) -> tuple[Edit, ...]:
+    """Return the edit by which a `tl.dot` multiplies in full float32; none where it says so."""
+    words = {word.arg: word for word in call.keywords}
+    asked = words.get("input_precision") or words.get("allow_tf32")
+    if asked is not None:
+        rounds = source.text(asked.value) in {"'tf32'", '"tf32"', "True"}
+        return (replace(source, asked, EXACT),) if rounds else ()
+    return (add_argument(source, call, EXACT),)
 
 
 def _in_tf32(source: Source, context: Context) -> Iterator[Finding]:
     """Report each `tl.dot` whose operands stay float32 and whose precision is the default, or TF32."""
-    workloads = context.task.workloads if context.task is not None else ()
-    kinds = {getattr(item, "dtype", "float32") for one in workloads for item in one.inputs}
     seen = tuple(item for item in wrong_results(context) if item.code == "half-precision")
     calls = ((kernel, call) for kernel in triton.kernels(source) for call in kernel.calls("dot"))
-    for kernel, call in calls if kinds <= {"float32"} else ():
-        words = {word.arg: word for word in call.keywords}
-        asked = words.get("input_precision") or words.get("allow_tf32")
-        rounds = asked is None or source.text(asked.value) in {"'tf32'", '"tf32"', "True"}
-        if rounds and not _is_narrowed(kernel, call):
-            text, exact = source.text(call), 'input_precision="ieee"'
-            new = f"{text[:-1].rstrip().rstrip(',')}, {exact})"
-            edit = replace(source, call, text.replace(source.text(asked), exact) if asked else new)
+    for kernel, call in calls if _floats(context) <= {"float32"} else ():
+        types = [one for operand in call.args[:2] for one in deciders(kernel, operand)]
+        named = (source.text(one) for one in types if not isinstance(one, ast.Call))
+        exact = _exactly(source, call)
+        if exact and not any(map(NARROW.search, named)):
             yield RULE.finding(
                 source.place(call),
                 "`tl.dot` multiplies float32 operands as TF32 unless told otherwise: 10 bits of each operand are left; "
-                f"`{exact}` keeps all{f' ({seen[0].text})' if seen else ''}",
+                f"`{EXACT}` keeps all{f' ({seen[0].text})' if seen else ''}",
                 severity="error" if seen else "warning",
                 evidence=seen,
-                fixes=fix("multiply in full float32", [edit]),
+                fixes=fix("multiply in full float32", exact),
                 predicts="wrong-values",
                 conditions="a tolerance tighter than TF32's three digits",
             )
-
-
-def _is_narrowed(kernel: triton.Kernel, call: ast.Call) -> bool:
-    """Whether the operands are cast to something that isn't float32."""
-    parts = (part for operand in call.args[:2] for part in kernel.made_of(operand))
-    names = (part.attr for part in parts if isinstance(part, ast.Attribute))
-    return any(one in NARROW or one.startswith("float8") for one in names)
 
 
 RULE = rule_of(__file__, check, predicts="elsewhere")

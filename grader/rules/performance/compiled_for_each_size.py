@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 
 from grader.rules import Context, Finding, Source, fix, rule_of
+from grader.source.analysis.data_flow import assignments
 from grader.source.analysis.triton import Kernel, Launch, launches
 from grader.source.code_edits import replace
 
@@ -39,11 +40,9 @@ def _finding(source: Source, kernel: Kernel, name: str) -> Finding:
 def _is_measured(source: Source, launch: Launch, name: str) -> bool:
     """Whether a launch gives a parameter a tensor's length, as it is written or as the name there was made."""
     value = launch.arguments[name]
-    texts = [source.text(value)]
-    named = value.id if isinstance(value, ast.Name) else ""
-    for node in ast.walk(launch.host) if launch.host and named else ():
-        if isinstance(node, ast.Assign) and named in _names(node.targets):
-            texts.append(source.text(node.value))
+    host = launch.host if isinstance(value, ast.Name) else None
+    made = assignments(host, source.text(value)) if host else ()
+    texts = [source.text(one) for one in (value, *(node.value for node in made))]
     return any(MEASURED.search(one) for one in texts) and not any(map(FEW.search, texts))
 
 

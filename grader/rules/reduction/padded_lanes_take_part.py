@@ -10,7 +10,7 @@ from grader.rules import Context, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis.triton import Kernel, kernels
 from grader.source.analysis.triton_lanes import Lane, lane_of
 from grader.source.analysis.triton_signs import is_never_negative
-from grader.source.code_edits import replace
+from grader.source.code_edits import add_argument, replace
 
 NEUTRAL: Mapping[str, float] = {
     "sum": 0.0,
@@ -90,8 +90,7 @@ def _fixes(
     if other is not None:
         yield from fix(f"load {neutral} past the mask", [replace(source, other, neutral)])
     else:
-        text = source.text(load.call)[:-1].rstrip().rstrip(",")
-        edit = replace(source, load.call, f"{text}, other={neutral})")
+        edit = add_argument(source, load.call, f"other={neutral}")
         yield from fix(f"load {neutral} past the mask", [edit])
     value = call.args[0]
     edit = replace(source, value, f"tl.where({mask}, {source.text(value)}, {neutral})")

@@ -29,6 +29,8 @@ class Edited:
     after: str
     pieces: tuple[tuple[int, int, str], ...] = ()
     """Of several edits at once each: from `start` to `end` the text has all of them."""
+    constructs: bool = False
+    """Whether it is of a constructor, so that the model is made anew."""
 
     @property
     def edits(self) -> tuple[tuple[int, int, str], ...]:
@@ -146,7 +148,8 @@ def _told(given: tuple[Given, ...]) -> list[JsonValue]:
 
 def _told_text(edited: Edited, statements: list[tuple[int, str]]) -> JsonValue:
     number = statements.index(edited.whole)
-    return {"text": {"statement": number, "start": edited.start, "end": edited.end, "after": edited.after}}  # fmt: skip
+    at = {"start": edited.start, "end": edited.end, "after": edited.after}
+    return {"text": {"statement": number, **at, "constructs": edited.constructs}}
 
 
 def _known(pool: Pool | None) -> Pool:

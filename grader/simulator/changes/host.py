@@ -12,8 +12,14 @@ from grader.records import Edit
 from grader.records.changes import OtherHostCode
 from grader.simulator.changes.change import Change, Edited
 from grader.simulator.changes.host_alike import alike_forms
+from grader.simulator.changes.host_constructor import (
+    CONSTRUCTOR,
+    constructor_names,
+    is_in_constructor,
+    is_module_made,
+)
 from grader.simulator.changes.host_forms import Form, around, forms
-from grader.simulator.changes.host_names import OWN, alike_names
+from grader.simulator.changes.host_names import OWN, alike_names, kept_settings
 from grader.simulator.changes.host_results import makes_up
 from grader.source import Source, parse
 from grader.source.analysis import triton
@@ -21,7 +27,7 @@ from grader.source.scopes import FunctionNode
 
 MOST = 1200
 """Changes of host code that are proposed."""
-NOT_RUN = frozenset({"__init__", "get_inputs", "get_init_inputs", "main", "test", "setup_context"})
+NOT_RUN = frozenset({"get_inputs", "get_init_inputs", "main", "test", "setup_context"})
 """Functions that no call of forward or backward runs."""
 REFERENCE = "Model"
 MOST_TENSORS = 3
@@ -74,9 +80,12 @@ def _change(
         lines = (one.lineno for one in (*statement.decorator_list, statement))
         begin = source.positions.offset(min(lines), 0)
     whole = (begin, source.span(statement)[1])
-    edited = Edited((source.positions.locate(begin)[0], source.code[slice(*whole)]), start - begin, end - begin, after)  # fmt: skip
+    named = (source.positions.locate(begin)[0], source.code[slice(*whole)])
+    line = source.place((start, end)).line
+    constructs = is_in_constructor(statement, line)
+    edited = Edited(named, start - begin, end - begin, after, constructs=constructs)
     other = OtherHostCode((source.code[start:end],), (after,), makes_up)
-    return Change("", source.place((start, end)).line, other, -1, -1, (), prior, text=edited)
+    return Change("", line, other, -1, -1, (), prior, text=edited)
 
 
 def _joined(changes: Sequence[Change]) -> Change:
@@ -87,7 +96,9 @@ def _joined(changes: Sequence[Change]) -> Change:
     after, at = "", start
     for one in texts:
         after, at = after + whole[1][at : one.start] + one.after, one.end
-    edited = Edited(whole, start, end, after, tuple((t.start, t.end, t.after) for t in texts))
+    pieces = tuple((t.start, t.end, t.after) for t in texts)
+    constructs = any(one.constructs for one in texts)
+    edited = Edited(whole, start, end, after, pieces, constructs=constructs)
     first, also = changes[0], tuple({one.line for one in changes} - {changes[0].line})
     written = [one.after for one in texts[: 1 if also else None]]
     had = [whole[1][one.start : one.end] for one in texts[: 1 if also else None]]
@@ -102,6 +113,10 @@ class _Names:
     tensors: Sequence[str] = ()
     """Arguments by whose sizes its results could have to be divided."""
     alike: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    kept: Sequence[str] = ()
+    """What the layer keeps, that a number may have to be."""
+    numbers: bool = False
+    """Whether it is a constructor: what it keeps and does not make with torch are numbers."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +129,10 @@ class _Host:
     @cached_property
     def _kernels(self) -> frozenset[ast.AST]:
         return frozenset(one.node for one in triton.kernels(self.source))
+
+    @cached_property
+    def _kept(self) -> Sequence[str]:
+        return kept_settings(self.source)
 
     @cached_property
     def _constants(self) -> frozenset[ast.AST]:
@@ -147,7 +166,11 @@ class _Host:
                     yield from self.forms(inner) if isinstance(inner, FunctionNode) else ()
             case ast.FunctionDef(name=name) if name not in NOT_RUN and statement not in self._kernels:  # fmt: skip
                 given = [one.arg for one in statement.args.args if one.arg not in OWN]
-                names = _Names(given[:MOST_TENSORS], alike_names(statement))
+                made = name == CONSTRUCTOR and constructor_names(statement)
+                kept = () if made else self._kept
+                names = _Names(
+                    given[:MOST_TENSORS], made or alike_names(statement), kept, bool(made)
+                )
                 for inner in statement.body:
                     yield from self._of_statement(inner, names)
 
@@ -164,8 +187,8 @@ class _Host:
         for value in ast.iter_child_nodes(statement):
             if isinstance(value, ast.expr) and not _is_target(statement, value):
                 yield from self._inside(value, names)
-        for value in _values(statement):
-            sized = names.tensors if isinstance(statement, ast.Return) else ()
+        for value in () if is_module_made(statement) else _values(statement):
+            sized = None if names.numbers else names.tensors if isinstance(statement, ast.Return) else ()  # fmt: skip
             yield from around(value, self.source.text, sized)
         match statement:
             case ast.AugAssign() | ast.Expr(value=ast.Call(func=ast.Attribute())):
@@ -181,6 +204,8 @@ class _Host:
             if isinstance(node, ast.expr):
                 yield from forms(node, self.source.text, self.known)
                 others = names.alike.get(self.source.text(node), ())
+                if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+                    others = names.kept
                 yield from ((node, node, other, 2) for other in others)
             todo += _parts(node)
 

@@ -26,6 +26,10 @@ ALIKE: Sequence[Sequence[str]] = (
     ("tril", "triu"),
 )
 """Functions that are taken for one another."""
+RESHAPES = frozenset({"view", "reshape"})
+"""What keeps the order of the elements, where often a matrix should be turned."""
+MATRIX = 2
+TURNED = ("t()", "t().contiguous()")
 WORDS = ("mean", "sum", "batchmean", "none")
 """Strings that say how results are reduced."""
 MAKERS = frozenset(name for group in ALIKE[4:7] for name in group)
@@ -69,11 +73,15 @@ STEPS = (
     "{} / {}.sum(-1, keepdim=True)",
 )
 """What may be lacking around a value."""
+OF_NUMBERS = tuple(step for step in STEPS if not any(one in step for one in ("{}.", "torch")))
 OF_OPERANDS = ("{}.sqrt()", "{}.square()", "{}.exp()", "(1 - {})")
 """What may be lacking around one side of an operator."""
 SIZES = ("shape[0]", "shape[-1]", "numel()")
 REDUCTIONS = ("mean", "sum")
 MOST_ORDERED = 6
+EPSILONS = (1e-5, 1e-6, 1e-8, 1e-12)
+"""What torch's layers and functions add to a divisor unless told otherwise."""
+SMALL = 0.1
 LARGE = 8
 """Numbers beyond are sizes: one more or less is seldom what they should be."""
 
@@ -105,10 +113,14 @@ def forms(node: ast.expr, written: Written, known: Sequence[float]) -> Iterator[
             yield node, node, written(inner), 0
 
 
-def around(value: ast.expr, written: Written, tensors: Sequence[str]) -> Iterator[Form]:
-    """Yield a value with one step more, or with a reduction in it done last; `tensors` are those whose sizes it could lack."""
+def around(value: ast.expr, written: Written, tensors: Sequence[str] | None) -> Iterator[Form]:
+    """Yield a value with one step more, or with a reduction in it done last.
+
+    `tensors` are those whose sizes it could lack; None: it is a number.
+    """
     text, whole = written(value), _grouped(value, written)
-    for step in (*STEPS, *(f"{{}} / {name}.{size}" for name in tensors for size in SIZES)):
+    steps = OF_NUMBERS if tensors is None else STEPS
+    for step in (*steps, *(f"{{}} / {name}.{size}" for name in tensors or () for size in SIZES)):
         yield value, value, step.replace("{}", whole), 1
     for inner in ast.walk(value):
         if inner is not value and (reduced := _reduction(inner)):
@@ -143,6 +155,7 @@ def _constants(node: ast.Constant, known: Sequence[float]) -> Iterator[tuple[str
     elif isinstance(own, int | float):
         near = (own - 1, own + 1) if isinstance(own, int) and own <= LARGE else ()
         few = (-1, 0, 1, 2) if isinstance(own, int) and own <= LARGE else (0.0, 1.0)
+        few = (*EPSILONS, *few) if isinstance(own, float) and 0 < own < SMALL else few
         scaled = (own * 2, own // 2) if isinstance(own, int) else (own * 2, own / 2, -own)
         for prior, numbers in enumerate((known, (*near, *few, *scaled))):
             for number in dict.fromkeys(numbers):
@@ -197,6 +210,8 @@ def _calls(node: ast.Call, written: Written) -> Iterator[Form]:
     if name in MAKERS:
         yield from ((node, node, text, 0) for text in _filled(node, name, written(of), written))
     elif name not in MEASURES:
+        if name in RESHAPES and len(node.args) == MATRIX:
+            yield from ((node, node, f"{written(of)}.{turned}", 0) for turned in TURNED)
         torch_like = isinstance(of, ast.Name) and of.id in {"torch", "F", "math"}
         if not torch_like or (node.args and not isinstance(node.args[0], ast.Starred)):
             yield node, node, written(node.args[0] if torch_like else of), 0

@@ -6,6 +6,8 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from grader.source import Source
+
 MEASURED = frozenset({"shape", "size", "numel", "stride", "dim"})
 MOST = 8
 """Names that one name is exchanged with."""
@@ -26,6 +28,22 @@ def alike_names(function: ast.FunctionDef) -> Mapping[str, Sequence[str]]:
         objects[ast.unparse(attribute.value)].add(ast.unparse(attribute))
     groups = (numbers, names - numbers, *objects.values())
     return {one: _others(one, group) for group in groups for one in group}
+
+
+def kept_settings(source: Source) -> Sequence[str]:
+    """Return the attributes that a layer keeps of its parameters: `self.dim`, `self.bn.eps`."""
+    return tuple(dict.fromkeys(_settings(source)))[:MOST]
+
+
+def _settings(source: Source) -> Iterator[str]:
+    for node in source.walk(ast.Assign):
+        for target in node.targets:
+            for one in target.elts if isinstance(target, ast.Tuple) else (target,):
+                if isinstance(one, ast.Attribute) and source.text(one).startswith("self."):
+                    if not isinstance(node.value, ast.Call):
+                        yield source.text(one)
+                    elif ".nn." in f".{source.module.canonical(node.value.func)}":
+                        yield f"{source.text(one)}.eps"
 
 
 def _others(name: str, group: Iterable[str]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from grader.records import Place
 from grader.source import Source
-from grader.source.analysis.data_flow import bound
+from grader.source.analysis.data_flow import assignments, bound
 
 JIT = "triton.jit"
 TUNE = "triton.autotune"
@@ -326,16 +326,8 @@ def _last_name(node: ast.expr) -> str:
 
 def _grid_meant(grid: ast.expr, host: ast.FunctionDef | None) -> ast.expr:
     """Return what the name of a grid stands for in its function; the grid itself where that isn't one value."""
-    if isinstance(grid, ast.Name) and host is not None:
-        found = [
-            value
-            for node in ast.walk(host)
-            if isinstance(node, ast.stmt)
-            for name, value in bound(node)
-            if name == grid.id
-        ]
-        return found[0] if len(found) == 1 else grid
-    return grid
+    found = assignments(host, grid.id) if isinstance(grid, ast.Name) and host else []
+    return found[0].value if len(found) == 1 else grid
 
 
 def _given_arguments(kernel: Kernel, call: ast.Call) -> Mapping[str, ast.expr]:

@@ -48,8 +48,7 @@ class Function:
     @cached_property
     def names(self) -> frozenset[str]:
         """Every name that is bound in it."""
-        stored = (n.id for n in nodes_under(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))  # fmt: skip
-        return frozenset((*stored, *(one.arg for one in self.node.args.args)))
+        return frozenset(self._made_at)
 
     @cached_property
     def _made_at(self) -> Mapping[str, int]:

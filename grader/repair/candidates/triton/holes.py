@@ -74,7 +74,7 @@ def _near(site: TritonSite) -> list[str]:
 
 
 HOLES: Mapping[str, Hole] = {
-    **{kind: partial(_of_kind, kind=kind) for kind in ("POINTER", "SIZE", "INDEX", "REAL", "SELF")},
+    **{kind: partial(_of_kind, kind=kind) for kind in ("POINTER", "SIZE", "INDEX", "REAL")},
     "INSIDE": _inside,
     "BOUND": _bounds,
     "IDLE": _idle,

@@ -8,12 +8,13 @@ from typing import Literal
 
 from grader.repair.candidates.triton.function import Function, called_name, names_in
 from grader.source.analysis.triton import Kernel, launches
+from grader.source.analysis.triton_lanes import constant
 
 Role = Literal[
-    "pointer", "stored", "mask", "other", "assigned", "start", "grid", "argument", "term", "operand", "block", "step", "whole", "returned", "allocated", ""
+    "pointer", "stored", "mask", "other", "assigned", "start", "grid", "argument", "term", "operand", "block", "step", "whole", ""
 ]  # fmt: skip
 """`term`: of a sum of real numbers, or all of a value; `operand`: of `tl.dot`; `block`: the size of a block, on the host;
-`step`: of one that loops or programs go on by, `whole`: of another; `allocated`: the size of a new tensor."""
+`step`: of one that loops or programs go on by, `whole`: of another."""
 
 
 def roles_in(function: Function) -> Mapping[ast.expr, frozenset[str]]:
@@ -28,11 +29,8 @@ def roles_in(function: Function) -> Mapping[ast.expr, frozenset[str]]:
 def _roles(function: Function) -> Iterator[tuple[object, Role]]:
     for one in function.statements:
         if isinstance(one, ast.Assign | ast.AugAssign):
-            yield one.value, "start" if _is_number(one.value) else "assigned"
+            yield one.value, "assigned" if constant(one.value) is None else "start"
             yield one.value, "term"
-    for one in function.statements if function.kernel is None else ():
-        if isinstance(one, ast.Return):
-            yield one.value, "returned"
     for node in function.expressions:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
             yield from ((part, "term") for part in (node.left, node.right))
@@ -49,8 +47,6 @@ def _roles_of_arguments(call: ast.Call) -> Iterator[tuple[object, Role]]:
     name = called_name(call)
     if name in {"zeros", "full"}:
         yield (call.args[1], "start") if len(call.args) > 1 else (call, "start")
-    if name in {"empty", "zeros"} and call.args:
-        yield call.args[0], "allocated"
     if name == "dot":
         yield from ((part, "operand") for part in call.args[:2])
 
@@ -79,12 +75,3 @@ def _steps(kernel: Kernel) -> set[str]:
         elif isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult):
             found |= {side.id for side in (one.left, one.right) if isinstance(side, ast.Name)}
     return found
-
-
-def _is_number(node: ast.expr) -> bool:
-    """Whether an expression is a number, `float("inf")` or the negative of one."""
-    if isinstance(node, ast.UnaryOp):
-        return _is_number(node.operand)
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "float"
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)

@@ -21,7 +21,7 @@ from grader.repair.candidates.triton.tree import ATOMS, TREE, is_loose
 from grader.source import Source, nodes_under
 from grader.source.analysis.triton import Kernel, kernels, launches
 
-Kind = Literal["POINTER", "SIZE", "INDEX", "REAL", "SELF"]
+Kind = Literal["POINTER", "SIZE", "INDEX", "REAL"]
 INDICES = {"program_id", "arange"}
 REALS = {"load", "zeros", "full", "sum", "sqrt", "rsqrt", "exp", "exp2", "log", "dot", "where", "max"}  # fmt: skip
 LOOPS = {"range", "static_range"}
@@ -161,13 +161,11 @@ class Scope(Function, Changeable):
         nodes = [node for value in given for node in ast.walk(value)]
         names = [n.id for n in nodes if isinstance(n, ast.Name)]
         tensors = {self.source.text(v) for one in launches(self.source) for p, v in one.arguments.items() if p in one.kernel.pointers}  # fmt: skip
-        settings = dict.fromkeys(settings_of(self.source))
         bound = {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}  # fmt: skip
         sizes = [n for n in dict.fromkeys((*names, *sorted(bound))) if n in bound - tensors]
         return {
             "POINTER": tuple(n for n in dict.fromkeys(names) if n in tensors),
             "SIZE": tuple(sizes),
-            "SELF": tuple(settings),
         }
 
     @property
@@ -292,15 +290,3 @@ def _is_size(value: ast.expr, host: ast.FunctionDef) -> bool:
 
 def _calls(kernel: Kernel, values: object) -> set[str]:
     return {kernel.language_name(n) for value in values for n in ast.walk(value) if isinstance(n, ast.Call)}  # type: ignore[attr-defined] # fmt: skip
-
-
-def settings_of(source: Source) -> Iterator[str]:
-    """Yield the attributes that a layer keeps of its parameters: `self.dim`, `self.bn.eps`."""
-    for node in source.walk(ast.Assign):
-        for target in node.targets:
-            for one in target.elts if isinstance(target, ast.Tuple) else (target,):
-                if isinstance(one, ast.Attribute) and source.text(one).startswith("self."):
-                    if not isinstance(node.value, ast.Call):
-                        yield source.text(one)
-                    elif "eps" not in source.text(one) and ".nn." in f".{source.module.canonical(node.value.func)}":  # fmt: skip
-                        yield f"{source.text(one)}.eps"

@@ -82,16 +82,7 @@ def _along_the_other_axis(mask: str) -> str:
 
 def _indices(kernel: Kernel, value: ast.expr) -> set[str]:
     """Return the names of blocks of indices that a pointer, or a mask, is made of."""
-    return {
-        name
-        for name in kernel.names_behind(value)
-        for value in kernel.assigned.get(name, ())
-        if any(
-            kernel.language_name(part) == "arange"
-            for part in ast.walk(value)
-            if isinstance(part, ast.expr)
-        )
-    }
+    return {cut.index for cut in cuts(kernel)} & kernel.names_behind(value)
 
 
 def _lengths(source: Source, kernel: Kernel, access: Access) -> Iterator[str]:

@@ -37,17 +37,12 @@ def _of_its_own(
         if isinstance(node, ast.Name) and node.id == given.id and isinstance(node.ctx, ast.Load)
         if node.lineno > (launch.call.end_lineno or 0)
     ]
-    statement = _statement(host, launch.call)
+    around = source.module.ancestors(launch.call)
+    statement = next(one for one in around if isinstance(one, ast.stmt))
     words = f"{' ' * statement.col_offset}{OWN} = torch.empty_like({given.id})"
     made = insert_line_before(source, statement, words)
     edits = [made, *(replace(source, node, OWN) for node in (given, *after))]
     yield from fix(f"store to a tensor of its own, not to `{given.id}`", edits)
-
-
-def _statement(host: ast.FunctionDef, call: ast.Call) -> ast.stmt:
-    holding = (one for one in nodes_under(host) if isinstance(one, ast.stmt) and one is not host)
-    around = [one for one in holding if any(part is call for part in ast.walk(one))]
-    return max(around, key=lambda one: one.lineno)
 
 
 def _copy_first(source: Source, host: ast.FunctionDef, name: str) -> Iterator[Fix]:
