@@ -1,4 +1,4 @@
-"""Where submissions run: a real GPU, or the CPU simulator."""
+"""Devices that run submissions: a real GPU, or the CPU simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a device is to the rest of the package: somewhere to build a submission and to run it."""
+"""The core interface of a device, which builds a submission and runs it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grader.sandbox import GuestOutput, GuestResult
 
 @dataclass(frozen=True)
 class Readiness:
-    """Whether a device can be used now, and why not."""
+    """Whether a device can be used now, and if not, the reason."""
 
     ok: bool
     reason: str = ""
@@ -27,23 +27,23 @@ class LargerLaunch:
     axis: Literal["x", "y", "z"]
     of: Literal["grid", "block"] = "grid"
     kernel: str = ""
-    """In the names of the kernels that it is about."""
+    """Part of the names of the kernels concerned."""
 
     @property
     def number(self) -> int:
-        """Return what the simulator calls it."""
+        """Return the simulator's number of the axis."""
         return 1 + "xyz".index(self.axis) + (3 if self.of == "block" else 0)
 
 
 @dataclass(frozen=True)
 class Traced:
-    """One workload's run in which the device kept where values come from."""
+    """One workload's run with provenance."""
 
     outputs: tuple[Array, ...] = ()
     report: JsonValue = None
-    """What it says of them; see `grader.simulator.provenance`."""
+    """The reported provenance; see `grader.simulator.provenance`."""
     kinds: frozenset[str] = frozenset()
-    """Kinds of what it found on the way (`grader.simulator.wording.KINDS`)."""
+    """Kinds of its evidence (`grader.simulator.wording.KINDS`)."""
 
 
 @dataclass(frozen=True)
@@ -51,30 +51,30 @@ class Changed:
     """One workload's outputs under changes of a program's code, the unchanged first."""
 
     outputs: tuple[Array, ...] = ()
-    """Of each output a row for each change."""
+    """For each output an array with a row for each change."""
     programs: tuple[bytes, ...] = ()
-    """The programs that were launched, as `grader.simulator.ptx.code` reads them."""
+    """The launched programs, as `grader.simulator.ptx.code` reads them."""
     seconds: float = 0.0
-    """Processor time of the changed runs, as the guest says."""
+    """CPU time of the changed runs, reported by the guest."""
     passed: JsonValue = None
-    """What launches were given, as `grader.simulator.changes.arguments` reads it."""
+    """Arguments of launches, as `grader.simulator.changes.arguments` reads them."""
 
 
 @dataclass(frozen=True)
 class Sanitized:
-    """What a device's own tools found in a program, and why any of them did not run."""
+    """Evidence of a device's own tools on a program, and why any of them did not run."""
 
     evidence: tuple[Evidence, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __add__(self, other: Sanitized) -> Sanitized:
-        """Return what both found."""
+        """Return the combined evidence."""
         return Sanitized(self.evidence + other.evidence, self.notes + other.notes)
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """One run as a record, and the outputs that came back beside it."""
+    """One run as a record, with its outputs."""
 
     run: Run
     result: GuestResult
@@ -86,17 +86,17 @@ class RunResult:
 
     @property
     def spared(self) -> bool:
-        """Whether it was not begun, as it would not have ended in time."""
+        """Whether it was skipped, as it would not have ended in time."""
         return self.result.spared
 
     @property
     def structure(self) -> str:
-        """How they were wrapped: `tensor`, `tuple`, `list`, ..."""
+        """Container of the outputs: `tensor`, `tuple`, `list`, ..."""
         return self.result.structure
 
 
 class Device(Protocol):
-    """Builds and runs; what more it may be able to do is in `grader.devices.capabilities`."""
+    """A device that builds and runs; optional abilities are in `grader.devices.capabilities`."""
 
     @property
     def name(self) -> str:
@@ -104,11 +104,11 @@ class Device(Protocol):
 
     @property
     def identity(self) -> str:
-        """Return the content address of all that could change a result: tools, versions, GPU."""
+        """Return the content address of everything that could change a result: tools, versions, GPU."""
 
     @property
     def facts(self) -> Mapping[str, str]:
-        """Return what a review's environment says of it."""
+        """Return the review's environment entries for it."""
 
     @property
     def seconds(self) -> float:
@@ -129,9 +129,9 @@ class Device(Protocol):
         """
 
     def draft(self, submission: Submission, init: tuple[JsonValue, ...] | None) -> Build:
-        """Compile a candidate of ours: what the quick compilers refuse of it has failed.
+        """Compile a candidate of the search with the quick compilers only.
 
-        A failure is no verdict, a success is what `build` would have come to.
+        A failure is no verdict, a success equals that of `build`.
 
         Raises:
             GraderError: something of ours failed.
@@ -149,7 +149,7 @@ class Device(Protocol):
     ) -> list[RunResult]:
         """Run a built submission on every workload of the task but the full-size ones, in order.
 
-        With `in_place`, inputs of shapes that were there before get new values where they lie.
+        With `in_place`, inputs with shapes of earlier ones reuse their memory.
 
         Raises:
             GraderError: something of ours failed.

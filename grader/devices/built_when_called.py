@@ -1,6 +1,6 @@
-"""What a program compiles only when it is called: compiled once, for all of its guests.
+"""Code that a program compiles only when it is called, compiled once for all of its guests.
 
-Calls on zeros make it, so that nothing which comes back has seen the inputs of a run.
+It is compiled in calls on zeros, so that no returned file depends on the inputs of a run.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from grader.build.workspace import DRAFT
 from grader.sandbox import GuestJob, GuestReply
 
 CALLED = "called"
-"""A file in place of extensions, where the calls made none."""
+"""Marker file where the calls made no extensions."""
 Call = Callable[[GuestJob], GuestReply]
 
 
 def call_once(jobs: Sequence[GuestJob], kept: Path, converse: Call) -> list[GuestReply]:
-    """Call a program by each of these jobs, and keep in `kept` what that compiles.
+    """Call a program by each of these jobs, and keep the compiled files in `kept`.
 
-    Each job finds what those before it made. What the compilers refuse is kept as well: no later guest asks them
-    again. Whatever else goes wrong will go wrong in the run, which tells.
+    Each job gets the files of earlier ones. Compiler errors are kept as well, so that no later guest repeats them.
+    Other failures will recur in the run, which reports them.
     """
     replies: list[GuestReply] = []
     with tempfile.TemporaryDirectory(prefix=DRAFT, dir=kept.parent.parent) as scratch:
@@ -42,7 +42,7 @@ def call_once(jobs: Sequence[GuestJob], kept: Path, converse: Call) -> list[Gues
 
 
 def run_and_keep_compiled(job: GuestJob, converse: Call) -> GuestReply:
-    """Run a job that sees no inputs, and keep what it compiles beside what its build has made."""
+    """Run a job without real inputs, and keep its compiled files beside those of the build."""
     kept = job.artifact
     if kept is None or not has_files(kept):
         return converse(job)
@@ -72,7 +72,7 @@ def _on_zeros(job: GuestJob) -> GuestJob:
 
 
 def _keep(made: Path | None, kept: Path) -> None:
-    """Put what was made where guests of this build find it; a mark where there is nothing."""
+    """Move the compiled files to where guests of this build find them; a marker if there are none."""
     if made == kept:
         return
     with contextlib.suppress(OSError):  # another process was quicker
@@ -88,7 +88,7 @@ def _keep(made: Path | None, kept: Path) -> None:
 
 
 def _add(made: Path, kept: Path) -> None:
-    """Put what a build does not have yet beside what it has, each file at once."""
+    """Add the files that a build does not have yet, each atomically."""
     for path in filter(Path.is_file, made.rglob("*")):
         target = kept / path.relative_to(made)
         if not target.exists():

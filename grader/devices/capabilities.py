@@ -1,4 +1,4 @@
-"""What a device may be able to do beside building and running; whoever wants it asks with `isinstance`."""
+"""Optional capabilities of a device beside building and running; callers test for them with `isinstance`."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ class Bounded(Protocol):
 
     @property
     def left(self) -> float:
-        """Return the seconds that the next guest may take."""
+        """Return the time limit of the next guest in seconds."""
 
     def within(self, seconds: float) -> Device:
-        """Return the device as it is until so many seconds from now, as on an idle machine, in which all its guests end."""
+        """Return the device with a deadline for all its guests, in seconds from now on an idle machine."""
 
 
 @runtime_checkable
 class Warm(Protocol):
-    """A device that can begin to load what its guests need before it is asked for one."""
+    """A device that can start loading its guests' libraries ahead."""
 
     def warm_up(self) -> None:
-        """Begin, and return."""
+        """Start loading, and return."""
 
 
 @runtime_checkable
 class CallBuilder(Protocol):
-    """A device on which a program may compile something only in a call."""
+    """A device on which a program may compile code only in a call."""
 
     def build_by_call(
         self, submission: Submission, build: Build, task: Task, references: References
     ) -> Build:
-        """Call a program whose build made nothing, and return the build with what that compiled.
+        """Call a program whose build compiled nothing, and return the build with the files compiled in the call.
 
         Raises:
             GraderError: something of ours failed.
@@ -74,7 +74,7 @@ class Timer(Protocol):
 
 @runtime_checkable
 class Sanitizer(Protocol):
-    """A device with tools that look at a program at many times the cost of a run."""
+    """A device with tools that examine a program at many times the cost of a run."""
 
     def sanitize(
         self,
@@ -84,7 +84,7 @@ class Sanitizer(Protocol):
         references: References,
         evaluation: Evaluation,
     ) -> Sanitized:
-        """Look with the device's own tools at why a program went wrong.
+        """Examine with the device's own tools why a program went wrong.
 
         Raises:
             GraderError: something of ours failed.
@@ -104,7 +104,7 @@ class ExactDevice(Protocol):
         references: References,
         workload: Workload,
     ) -> Exact:
-        """Say whether their results are equal but for rounding.
+        """Return whether their results are equal but for rounding.
 
         Raises:
             GraderError: the device can't be used any more.
@@ -114,7 +114,7 @@ class ExactDevice(Protocol):
 
 @runtime_checkable
 class Tracer(Protocol):
-    """A device that can say where the values of a result come from."""
+    """A device that records the provenance of a result's values."""
 
     def trace(
         self,
@@ -126,9 +126,9 @@ class Tracer(Protocol):
         asked: Sequence[tuple[int, int]] = (),
         larger: LargerLaunch | None = None,
     ) -> Traced:
-        """Run one workload and say what elements (output, flat index) of its results were made of.
+        """Run one workload and return the provenance of elements (output, flat index) of its results.
 
-        Nothing is said of them where a `larger` launch than the program's is asked for.
+        There is none where a `larger` launch than the program's is requested.
 
         Raises:
             GraderError: the device can't be used any more.
@@ -138,10 +138,10 @@ class Tracer(Protocol):
 
 @runtime_checkable
 class Changer(Protocol):
-    """A device that can run a program with other code in its kernels, without building it again."""
+    """A device that can run a program with changed kernel code without rebuilding it."""
 
     def literal(self, submission: Submission, build: Build, workload: Workload) -> Build:
-        """Return a build whose code is that of the text, step by step, where there is one."""
+        """Return a build without optimisation, whose code follows the text, if there is one."""
 
     def run_changed(
         self,
@@ -152,7 +152,7 @@ class Changer(Protocol):
         workload: Workload,
         asked: JsonValue,
     ) -> Changed:
-        """Run one workload under each change that is asked for (`grader.simulator.changes`).
+        """Run one workload under each requested change (`grader.simulator.changes`).
 
         Raises:
             GraderError: the device can't be used any more.
@@ -162,10 +162,10 @@ class Changer(Protocol):
 
 @runtime_checkable
 class DryRunner(Protocol):
-    """A device that can't compute a task's full size, and calls forward there without computing."""
+    """A device that can't compute a task's full size, but can do a dry run there."""
 
     def dry_run(self, submission: Submission, build: Build, task: Task, seed: int) -> Run | None:
-        """Call forward at the task's full size where nothing can compute it.
+        """Do a dry run of forward at the task's full size.
 
         Returns the run where it fails there (a launch is refused, a context lost, an exception
         raised), and the run with its operators alone where torch computes there; None where nothing
@@ -181,7 +181,7 @@ class DryRunner(Protocol):
     ) -> frozenset[str] | None:
         """Return the kernels that forward launches at the task's full size.
 
-        None where that can't be seen, or forward does not get to its end there.
+        None where unknown, or forward does not complete there.
 
         Raises:
             GraderError: something of ours failed.
@@ -197,9 +197,9 @@ class DryRunner(Protocol):
         *,
         library: bool,
     ) -> tuple[Evidence, ...]:
-        """Return what goes wrong, or was seen to be right, at full size with the values of a part of the task.
+        """Return evidence of wrong or right results at full size, with the values of a part of the task.
 
-        `find` gives the part; `library` says that torch computes some of the result.
+        `find` returns the part; `library`: torch computes some of the result.
 
         Raises:
             GraderError: something of ours failed.
@@ -223,5 +223,5 @@ class IdleRunner(Protocol):
 
 
 def looks_closer(device: Device | None) -> bool:
-    """Whether it has a clock or tools of its own, which take many times as long as a run."""
+    """Whether it has a clock or its own tools, which take many times as long as a run."""
     return isinstance(device, Timer | Sanitizer)

@@ -1,4 +1,4 @@
-"""The changes of a wrong program in the order in which they are tried, and which of them make its results right."""
+"""The search among changes of a wrong program for those that make its results right."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ from grader.source.analysis.overwritten import place_overwritten
 from grader.source.analysis.passed import Blame, blame
 
 BATCH = 300
-"""Changes that one guest tries, before it is known how long one takes."""
+"""Changes in the first guest, before the time of one is known."""
 MOST_AT_ONCE = 4000
 STRETCH = 1.5
-"""Seconds that one guest tries changes for: starting one takes about as long."""
+"""Seconds of changed runs in one guest, about as long as its start."""
 SMALLEST = 20
 MOST_SHARED = 8
-"""Programs that may share a processor with a guest, whatever it says of its time."""
+"""Number of programs that may share a core with a guest, as a bound on the CPU time that it reports."""
 CLOSE = 4
-"""How much likelier a line is at which a change made all right on one workload, and not on others."""
+"""Bonus of a line where a change made everything right on one workload but not on others."""
 NEAR = 3
-"""Lines around a suspect that are tried before others."""
+"""Number of lines around a suspect that are tried before others."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A change that makes all right, and how many others do."""
+    """A change that makes all results right, and the number of others that do."""
 
     change: Change
     place: Place | None
     alternatives: int
     before: float
-    """The share of elements that are right without it."""
+    """Share of elements that are right without it."""
     given: Blame | None = None
-    """Which line of the host code it is about, where it is of a launch's arguments."""
+    """Line of the host code concerned, for a change of a launch's arguments."""
     as_it_is: bool = False
-    """Whether the launch is given a tensor as it lies in memory, where it is of one that should lie otherwise."""
+    """Whether the launch gets a tensor in its memory order, for a change of that order."""
 
 
 class Search:
-    """The changes of a program, and what came of those that were tried."""
+    """The changes of a program, and the results of those tried."""
 
     def __init__(self, trial: Trial, source: Source, known: Leads, seconds: float) -> None:
         self._trial, self._source, self._known = trial, source, known
@@ -75,7 +75,7 @@ class Search:
         self._left, self._spent, self._tried = seconds, 0.0, 0
 
     def batches(self) -> Iterator[list[Change]]:
-        """Yield the changes, the likeliest first, as many at a time as a guest tries before it is worth another."""
+        """Yield batches of changes, the likeliest first, each as large as one guest should try."""
         possible = [one for one in self._all if self._concerns.may(one)]
         if self._known.caused:
             possible = [one for one in possible if self._line(one) in self._suspects]
@@ -86,7 +86,7 @@ class Search:
             possible = possible[some:]
 
     def suspect(self, changes: Sequence[Change]) -> None:
-        """Try next what else is of the lines of changes that make all right on one workload alone."""
+        """Prioritise other changes at the lines of changes that make everything right on one workload only."""
         self._close |= {self._line(one) for one in changes}
 
     def _as_many(self) -> int:
@@ -96,9 +96,9 @@ class Search:
         return max(BATCH, min(MOST_AT_ONCE, int(min(STRETCH, self._left) / each)))
 
     def right_under(self, changes: Sequence[Change]) -> list[Change]:
-        """Return the changes under which all is right, as far as the time reaches.
+        """Return the changes under which everything is right, as far as the time allows.
 
-        Several that do the same here, as sizes are equal, run once.
+        Changes that are equivalent here, because sizes are equal, run once.
         """
         alike: dict[object, list[Change]] = {}
         for change in changes:
@@ -112,7 +112,7 @@ class Search:
         return [one for same in alike.values() if id(same[0]) in right for one in same]
 
     def best(self, right: Sequence[Change]) -> Found:
-        """Return the likeliest of these, at its place."""
+        """Return the likeliest of these changes, at its place."""
         change = self._where_it_belongs(self._likeliest(right), right)
         given = self.blame(change)
         place = given.step.place if given else self._place(change)
@@ -128,7 +128,7 @@ class Search:
         return min(likely, key=lambda one: (self.is_elsewhere(one), *rank(one, likely)))
 
     def _where_it_belongs(self, change: Change, right: Sequence[Change]) -> Change:
-        """Return the change with the same step where it is done least often, and last: there its result is whole."""
+        """Return the change with the same step where it runs least often, and last, since its result is complete there."""
         step = step_of(change)
         if step is None:
             return change
@@ -138,18 +138,18 @@ class Search:
         return min(same, key=lambda one: (depths[one.edits[0][0]], -one.edits[0][0]))
 
     def same_steps(self, changes: Sequence[Change]) -> list[Change]:
-        """Return the changes that do elsewhere the same as one of these."""
+        """Return the changes that do the same as one of these at another place."""
         known, steps = set(map(id, changes)), {step_of(one) for one in changes} - {None}
         every = self._all if steps else []
         return [one for one in every if id(one) not in known and step_of(one) in steps]
 
     def doubt(self, change: Change, found: Sequence[Change]) -> Doubt:
-        """Return what speaks against a change as the cause, where all of `found` are right."""
+        """Return the doubt about a change as the cause, where all of `found` are right."""
         turned = any(one.given for one in found)
         return doubt(change, self.blame(change), turned=turned)
 
     def blame(self, change: Change) -> Blame | None:
-        """Return which line of the host code a change of arguments is about."""
+        """Return the line of the host code for a change of arguments."""
         other = change.changed
         if not isinstance(other, OtherArgument) or not change.line < len(self._kernels):
             return None
@@ -158,16 +158,16 @@ class Search:
         return blame(self._source, change.file, nth, change.parameters, made)
 
     def _is_known(self, change: Change) -> bool:
-        """Whether it passes an input as it is where another one is passed as it is."""
+        """Whether it passes an input unchanged in place of another unchanged one."""
         as_it_is = isinstance(change.given[0][-1], tuple) and not change.exchanged_dims
         return as_it_is and self._memory(change) >= 0
 
     def _memory(self, change: Change) -> int:
-        """Return which known tensor a launch is given for the parameter that a change is of; less than 0: none."""
+        """Return the known tensor that a launch passes for the changed parameter; negative: none."""
         return read_launches(self._seen.passed)[change.line].memory[change.parameters[0]]
 
     def unlikely(self, change: Change) -> int:
-        """Return how unlikely a change is the cause: by what it changes, and how near it is to a suspect."""
+        """Return the unlikelihood of a change as the cause: by its kind, and its distance to a suspect."""
         if change.given:
             return change.prior - 2 if change.prior <= AT_ONCE else 4 * change.prior
         far = min((abs(self._line(change) - line) for line in self._suspects), default=0)
@@ -175,7 +175,7 @@ class Search:
         return 4 * (change.prior + beside) + (1 if far <= NEAR else 2 if far <= 4 * NEAR else 3)
 
     def is_elsewhere(self, change: Change) -> bool:
-        """Whether it is of another line than the suspects."""
+        """Whether it changes another line than the suspects."""
         return all(abs(self._line(change) - line) >= NEAR for line in self._suspects)
 
     def _line(self, change: Change) -> int:
@@ -187,7 +187,7 @@ class Search:
         return self._lines[at]
 
     def _place(self, change: Change) -> Place | None:
-        """Return the line of the text that a change of code is of; of what a loop sets anew the line that does."""
+        """Return the line of the text for a change of code; for a value assigned in a loop, the line of the assignment."""
         if change.text:
             return self._place_of_text(change.text)
         place = place_compiled_line(self._source, change.file, change.line)
@@ -200,7 +200,7 @@ class Search:
         return self._source.place((begin + start, begin + end))
 
     def _try(self, changes: Sequence[Change], few: Few) -> list[Change]:
-        """Return which of them make all right; where the guest ends, each half has another."""
+        """Return the changes that make everything right; if the guest ends, retry each half in a new one."""
         begun = time.monotonic()
         request = Request(self._codes, tuple(changes), blocks=few.blocks)
         changed = self._trial.run(request, self._left)

@@ -1,4 +1,4 @@
-"""Which device is used: the one that was named, or the best of those that are there."""
+"""The choice of the device: the named one, or the best one present."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from grader.store import Store
 def choose_device(
     options: Options, form: Form, store: Store, preparing: Callable[[str], None]
 ) -> tuple[Device | None, str]:
-    """Return the device that was asked for; None and the reason where there is none.
+    """Return the requested device; None and the reason where there is none.
 
-    `auto` takes what there is; a device that was named must be there.
+    `auto` takes the best one present; a named device must be present.
 
     Raises:
-        GraderError: the device that was named can't be used.
+        GraderError: the named device can't be used.
 
     """
     if options.device == "none":
@@ -41,9 +41,9 @@ def choose_checker(
     device: Device | None,
     preparing: Callable[[str], None],
 ) -> tuple[Device | None, str]:
-    """Return a device that checks each access, to ask beside one that doesn't; None and the reason where there is none.
+    """Return the checker to use beside a device; None and the reason where there is none.
 
-    Nobody is asked beside a device that checks by itself (no reason then), nor where the user wants no such looks.
+    There is none beside a device that checks by itself (without a reason), or where the user disabled it.
     """
     known = devices().get(device.name) if device is not None else None
     if known is None or known.checks:

@@ -1,6 +1,6 @@
-"""A wrong program runs again under small changes of its kernels' code and of what launches are given.
+"""Counterfactual runs: a wrong program runs again under small changes of its kernels' code and its launches' arguments.
 
-One that makes it right shows the cause.
+A change that makes it right shows the cause.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ from grader.source import Source, parse
 from grader.source.analysis.passed import Blame, given_name
 
 MOST = 2**18
-"""Elements of the inputs of a workload up to which it is run under changes."""
+"""Most input elements of a workload for counterfactual runs."""
 ENOUGH = 64
-"""Elements from which on a workload shows more than a corner case."""
+"""Least number of elements for a workload to be more than a corner case."""
 PROVEN = 300
-"""Changes that are tried there."""
+"""Number of changes tried on a corner case."""
 LATE = 1
-"""Batches of changes that are tried after a kernel's change that leaves doubts."""
+"""Batches of changes tried after a kernel's change with doubts."""
 VALUES = ("values", "unwritten", "nonfinite")
-"""How results differ that have the right form."""
+"""Codes of mismatches in results of the right form."""
 RESHAPES = re.compile(r"\b(?:reshape|view|permute|transpose|mT|t)\b")
-"""How host code makes another tensor of the same memory."""
+"""Methods by which host code makes another tensor in the same memory."""
 CODES: Mapping[Kind, str] = {
     "comparison": "counterfactual-comparison",
     "constant": "counterfactual-constant",
@@ -83,9 +83,10 @@ def change_wrong(
     known: Leads,
     seconds: float,
 ) -> tuple[Evidence, ...]:
-    """Return which small change of the code makes the results right, on several workloads.
+    """Return the small change of the code that makes the results right, on several workloads.
 
-    Empty where none was found in the time, or where the device can't say. What is `known` of the cause says what is tried first.
+    Empty where none was found in time, or where the device can't do it. Leads to the cause (`known`) decide the order
+    of changes.
     """
     if not isinstance(device, Changer):
         return ()
@@ -95,13 +96,13 @@ def change_wrong(
         literal = device.literal(submission, build, workloads[0]) if workloads else build
         trials = [Trial(device, submission, literal, task, references, w) for w in workloads]
         found = _proven(trials, source, known, seconds) if trials else None
-    except GraderError:  # an explanation is missing then, the verdict is still valid
+    except GraderError:  # then the explanation is missing, but the verdict is valid
         return ()
     return () if found is None else (_evidence(found, source, workloads),)
 
 
 def wrong_values(comparisons: Sequence[Comparison]) -> frozenset[str]:
-    """Return the workloads whose results have the right form and other values."""
+    """Return the workloads whose results have the right form and wrong values."""
     wrong = (c for c in comparisons if c.mismatch and c.mismatch.kind in VALUES)
     return frozenset(c.workload for c in wrong)
 
@@ -119,7 +120,7 @@ def _telling_workloads(task: Task, comparisons: Sequence[Comparison]) -> list[Wo
 def _proven(trials: Sequence[Trial], source: Source, known: Leads, seconds: float) -> Found | None:
     """Return the best change that makes all results of all trials right.
 
-    Where the best so far is doubtful, the search goes on: a likelier one may be right as well.
+    Where the best so far is doubtful, the search continues: a likelier one may be right as well.
     """
     search = Search(trials[0], source, known, seconds)
     found: list[Change] = []
@@ -149,7 +150,7 @@ def _still_right_on(
 
 
 def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> list[Change]:
-    """Return those that make the results right on another workload too, whatever its kernels' code is."""
+    """Return the changes that also make the results right on another workload, with its own kernel code."""
     wanted = {one.key if one.given else _place_and_kind(one) for one in changes}
     every = (one for one in trial.own_changes if not one.text)
     same = [c for c in every if (c.key if c.given else _place_and_kind(c)) in wanted][:PROVEN]
@@ -159,7 +160,7 @@ def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> lis
     right = [one for one, share in zip(same, shares, strict=False) if share == 1.0]
     exactly, nearly = {one.key for one in right}, {_place_and_kind(one) for one in right}
     alike = [one for one in changes if one.key in exactly]
-    # A value has another name where the code is another: then the line counts.
+    # In other code a value has another name, so lines are compared instead.
     return alike or [one for one in changes if not one.on_host and _place_and_kind(one) in nearly]
 
 
@@ -221,7 +222,7 @@ def _in_text(value: KernelValue, file: str, source: Source) -> KernelValue:
 
 
 def _taken_at(found: Found, source: Source) -> int:
-    """Return the line that is to blame in a launch's place; 0 where the launch is.
+    """Return the line to blame instead of a launch; 0 where the launch is to blame.
 
     The kernel's that takes a tensor of which two dims should be exchanged, unless the host lays it out itself; and where two
     arguments should be exchanged that are passed by their parameters' names, the first that uses one of them.
@@ -237,7 +238,7 @@ def _taken_at(found: Found, source: Source) -> int:
 
 
 def _use_of_one(names: set[str], launched: int, source: Source) -> int:
-    """Return the first line before a launch, after those that set or declare two names, that uses one of them alone."""
+    """Return the first line before a launch, after the definitions of two names, that uses only one of them."""
     used = [names & set(re.findall(r"\w+", line)) for line in source.lines[: launched - 1]]
     declared = next((n for n, one in enumerate(used) if one == names), len(used))
     return next((n for n, one in enumerate(used, 1) if n > declared + 1 and len(one) == 1), 0)

@@ -1,4 +1,4 @@
-"""The job of one guest: a submission's program, the inputs of its workloads, the weights it is given."""
+"""The job of one guest: a submission's program, the inputs of its workloads, and its weights."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def job_on(
 
 
 def _weights_to_give(group: Group, references: References) -> Mapping[str, np.ndarray] | None:
-    """Return the weights that go into the submission; None where it draws them itself.
+    """Return the weights to load into the submission; None where it draws them itself.
 
-    As in KernelBench, `Model` and `ModelNew` are constructed under the same seed, and a module that
-    draws its weights in another way is another function.
+    As in KernelBench, `Model` and `ModelNew` are constructed under the same seed, so a module that draws its weights in
+    another way computes another function.
     """
     return references.states.get(group.workloads[0].name) if group.weights == "drawn" else None

@@ -1,4 +1,4 @@
-"""What `sim` and `cuda` share: one guest to build, one for each set of weights to run."""
+"""The common base of `sim` and `cuda`: one guest to build, one to run each set of weights."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from grader.source import Source, parse
 from grader.store import Store
 
 SHORTEST = 5.0
-"""Seconds that a guest has at least: it must be able to start."""
+"""Least time limit of a guest in seconds, enough for its start."""
 RESTARTS = 2
-"""Guests that a list of workloads gets after the first, where a run took the process with it."""
+"""Further guests for a list of workloads after a run ended the process."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class GuestDevice(ABC):
     store: Store
     prepared: Prepared
     until: float = field(default=math.inf, kw_only=True)
-    """When all of its guests are to have ended, by the host's clock."""
+    """Deadline of all its guests, by the host's clock."""
 
     @property
     @abstractmethod
@@ -59,24 +59,24 @@ class GuestDevice(ABC):
     @property
     @abstractmethod
     def arch(self) -> str:
-        """Return the compute capability that is built for, e.g. `9.0`."""
+        """Return the compute capability to build for, e.g. `9.0`."""
 
     @abstractmethod
     def guest_options(self, build: Build | None = None) -> dict[str, JsonValue]:
-        """Return what the guest's part of the device is given."""
+        """Return the options of the device's guest side."""
 
     @abstractmethod
     def record(
         self, workload: Workload, result: GuestResult, reply: GuestReply, source: Source
     ) -> Run:
-        """Return how one workload's run ended."""
+        """Return the record of one workload's run."""
 
     @abstractmethod
     def lost(self, result: GuestResult) -> bool:
-        """Whether the process can run nothing more after this."""
+        """Whether the process can't run anything after this."""
 
     def converse(self, job: GuestJob, limits: Limits) -> GuestReply:
-        """Run a job in a guest of its own on this device.
+        """Run a job in a new guest on this device.
 
         Raises:
             GraderError: the device can't be used any more.
@@ -85,7 +85,7 @@ class GuestDevice(ABC):
         return converse(job, self.form, limits)
 
     def observe(self, job: GuestJob, limits: Limits) -> GuestReply:
-        """Run a job whose end decides nothing: what comes of it is taken as it is.
+        """Run a job whose failure decides nothing, so it is not repeated.
 
         Raises:
             GraderError: the device can't be used any more.
@@ -95,12 +95,12 @@ class GuestDevice(ABC):
 
     @property
     def seconds(self) -> float:
-        """Seconds that one workload may take; the guest's own time where it is as long."""
+        """Time limit of one workload in seconds; the guest's limit where that is as long."""
         return self.options.run_seconds
 
     @property
     def without_kernels(self) -> GuestDevice:
-        """Return the device that executes no kernel, where there is one; else this."""
+        """Return the device that executes no kernel, if there is one; else this one."""
         return self
 
     def ready(self) -> Readiness:
@@ -117,12 +117,12 @@ class GuestDevice(ABC):
         return self._build(submission, init, self.options.build)
 
     def draft(self, submission: Submission, init: tuple[JsonValue, ...] | None) -> Build:
-        """Compile a candidate of ours: where the quick compilers refuse it, no other is asked."""
+        """Compile a candidate of the search with the quick compilers only."""
         stock = self.options.build == "stock"
         return self._build(submission, init, "stock" if stock else "draft")
 
     def exact_build(self, submission: Submission, init: tuple[JsonValue, ...] | None) -> Build:
-        """Compile a submission with its math functions under their names, for exact arithmetic."""
+        """Compile a submission with named math functions, for exact arithmetic."""
         return self._build(submission, init, "exact")
 
     def literal_build(self, submission: Submission, init: tuple[JsonValue, ...] | None) -> Build:
@@ -172,7 +172,7 @@ class GuestDevice(ABC):
         return [found[workload.name] for workload in task.judged]
 
     def gives_up(self, results: Iterable[RunResult]) -> bool:  # noqa: ARG002 - cuda's
-        """Whether what came of workloads that decide leaves nothing to learn from other weights."""
+        """Whether the results of deciding workloads make runs with other weights pointless."""
         return False
 
     def _left_out(self, workload: Workload) -> RunResult:
@@ -183,7 +183,7 @@ class GuestDevice(ABC):
     def build_by_call(
         self, submission: Submission, build: Build, task: Task, references: References
     ) -> Build:
-        """Compile what is compiled only in a call, before the clock of a run goes."""
+        """Compile code that is compiled only in a call, before a run's clock starts."""
         chosen = groups(task.judged)
         if not build.lazy or not build.key or not chosen:
             return build
@@ -227,7 +227,7 @@ class GuestDevice(ABC):
     def results(
         self, workloads: Sequence[Workload], reply: GuestReply, source: Source
     ) -> dict[str, RunResult]:
-        """Return what a guest's reply says of each workload of its job, by name."""
+        """Return the result of each workload of a guest's job, by name."""
         results = {result.name: result for result in reply.results}
         missing = GuestResult("", "not_run", "not reached")
         found: dict[str, RunResult] = {}
@@ -235,7 +235,7 @@ class GuestDevice(ABC):
         for workload in workloads:
             result = results.get(workload.name, missing)
             run = self.record(workload, result, reply, source)
-            if lost:  # what a broken context says of later calls is no news of them
+            if lost:  # a broken context's errors say nothing about later calls
                 reason = f"not reached: {lost} ended the process"
                 run = Run(workload=workload.name, device=self.name, status="not_run", reason=reason)
             elif self.lost(result):
@@ -256,21 +256,21 @@ class GuestDevice(ABC):
 
     @property
     def artifacts(self) -> Path:
-        """Return where builds are kept."""
+        """Return the folder of builds."""
         return self.store.builds
 
     def limits(self, wall: float) -> Limits:
-        """Return the limits of one guest that may take `wall` seconds."""
+        """Return the limits of one guest with `wall` seconds."""
         allowed = min(wall, self.left)
         return Limits(wall=allowed, memory=int(self.options.memory_gb * (1 << 30)))
 
     @property
     def left(self) -> float:
-        """Return the seconds until the last of its guests is to have ended; as many as one needs to start where it is over."""
+        """Return the seconds until the deadline of its guests; at least those for a guest's start."""
         return max(SHORTEST, (self.until - time.monotonic()) / crowding())
 
     def within(self, seconds: float) -> Self:
-        """Return the device with less time for all that it does from now on."""
+        """Return the device with an earlier deadline."""
         some = min(seconds, self.options.run_seconds)
         options = self.options.model_copy(update={"run_seconds": some})
         until = min(self.until, time.monotonic() + seconds * crowding())

@@ -1,4 +1,4 @@
-"""A program that leaves elements wrong runs again with larger launches: one that makes more right is too small."""
+"""A program with wrong elements runs again with larger launches: if one makes more of them right, the launch is too small."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from grader.source import Source, parse
 Masks = Sequence[tuple[int, Array]]
 BLOCKS = (LargerLaunch("x"), LargerLaunch("y"), LargerLaunch("z"))
 THREADS = (LargerLaunch("x", "block"), LargerLaunch("y", "block"))
-"""What is tried of CUDA kernels alone: a compiler of blocks knows how many threads it compiles for."""
+"""Axes tried only for CUDA kernels, since a block compiler (Triton) fixes the number of threads."""
 WRITTEN_FOR_FEWER = frozenset({"shared-out-of-bounds"})
-"""What shows that a kernel is written for as many threads as it is launched with: its own memory is too small for more."""
+"""Kinds which show that a kernel is written for its number of threads: its own memory is too small for more."""
 MOST_KERNELS = 3
-"""Of those that a program launches the last ones, whose launches are enlarged."""
+"""Number of a program's last kernels whose launches are enlarged."""
 
 
 def enlarge_launches(
@@ -48,9 +48,9 @@ def enlarge_launches(
     comparisons: Sequence[Comparison],
     runs: Sequence[Run],
 ) -> tuple[Evidence, ...]:
-    """Return which launch makes more elements right with one block more, or with twice the threads.
+    """Return the launch that makes more elements right with one more block, or with twice the threads.
 
-    Empty where none does, where the device can't say, or where it fails on the way.
+    Empty where none does, or where the device can't do it or fails.
     """
     in_part = [one for one in comparisons if one.mismatch and one.mismatch.fraction < 1]
     workload = telling_workload(task, in_part or comparisons)
@@ -58,13 +58,13 @@ def enlarge_launches(
         return ()
 
     def wrong(larger: LargerLaunch | None = None) -> Masks | None:
-        """Return which elements are wrong; None where the run ended early, or shows that it is no fair one."""
+        """Return the mask of wrong elements; None where the run ended early, or the enlarged launch is invalid."""
         traced = device.trace(submission, build, task, references, workload, larger=larger)
         known = traced.outputs and not (larger and WRITTEN_FOR_FEWER & traced.kinds)
         return wrong_masks(task, workload, references, traced.outputs) if known else None
 
     source = parse(submission.code)
-    # Where the task's own sizes are right, a block has the threads that it needs.
+    # Where the task's own sizes are right, a block has enough threads.
     sizes = (*BLOCKS, *(THREADS if source.cuda and workload.role in DECIDING else ()))
     kernels = _launched_kernels(runs, workload)[-MOST_KERNELS:]
     tried = [replace(one, kernel=kernel) for one in sizes for kernel in reversed(kernels)]
@@ -80,7 +80,7 @@ def enlarge_launches(
 
 
 def _launched_kernels(runs: Sequence[Run], workload: Workload) -> list[str]:
-    """Return the names of the kernels that a workload launched, without what they are instances of."""
+    """Return the names of the kernels that a workload launched, without template arguments."""
     every = (one for run in runs if run.workload == workload.name for one in run.launches)
     names = (re.sub(r"[<(].*", "", one.kernel).rsplit("::", 1)[-1] for one in every)
     return list(dict.fromkeys(name.split(" ")[-1] for name in names))
@@ -91,7 +91,7 @@ def _count(masks: Masks) -> int:
 
 
 def _left(before: Masks, after: Masks | None) -> int | None:
-    """Return how many elements stay wrong, where some come right and no right one goes wrong.
+    """Return the number of elements that stay wrong, if some become right and no right one becomes wrong.
 
     None otherwise; a result that is right as a whole has no mask.
     """

@@ -1,4 +1,4 @@
-"""Which changes of a wrong program are tried first: by what its traces say is wrong, and at which lines."""
+"""Priorities of a wrong program's changes, from its traces and findings."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from grader.simulator.changes.values import Values
 from grader.simulator.ptx.code import Code
 
 BESIDE = 2
-"""How much later those changes come that have nothing to do with what is wrong: as if so much less likely."""
+"""Penalty of changes unrelated to the known defect."""
 BRINGS = -1
-"""The same for those that bring in what never arrived."""
+"""Penalty of changes that bring in the values that never arrived."""
 AT_ONCE = 1
-"""Up to which prior a change of a launch's arguments comes before all changes of code: there are few of them."""
+"""Largest prior at which a change of a launch's arguments comes before all changes of code, as there are few."""
 FORMULAS = ("operand", "divisor", "comparison")
-"""What a formula can have wrong though it is in the address of an element: another tensor of the same form."""
+"""Kinds of changes in an address that may still be an error of formula: another tensor of the same form."""
 LOST = "lost"
 """The code of evidence that a value was read and never arrived."""
 
 
 @dataclass(frozen=True)
 class Leads:
-    """What is known of why results are wrong."""
+    """Known facts about the cause of wrong results."""
 
     lines: frozenset[int] = frozenset()
-    """At which findings stand."""
+    """Lines with findings."""
     tensors: frozenset[str] = frozenset()
-    """Of which wrong elements are made of other elements than the reference's."""
+    """Tensors of which wrong elements use other elements than the reference's."""
     lost: frozenset[str] = frozenset()
-    """Of which elements are read that never arrive."""
+    """Tensors whose elements are read but never arrive."""
     values: bool = False
-    """Whether they are made of the elements that they should be made of: then by another formula."""
+    """Whether wrong elements depend on the right inputs, so that the formula is wrong."""
     caused: bool = False
-    """Whether these lines are proven to be the cause: only what has to stand there is asked."""
+    """Whether these lines are proven to be the cause, so that only the fix is unknown."""
     proposed: tuple[Edit, ...] = ()
-    """What findings propose to change."""
+    """Changes proposed by findings."""
     outside: bool = False
-    """Whether a run went out of bounds, or left elements unwritten: no other formula ends that."""
+    """Whether a run went out of bounds or left elements unwritten, which no other formula fixes."""
 
 
 def leads(
     findings: Sequence[Finding], evidence: Iterable[Evidence], *, outside: bool, caused: bool
 ) -> Leads:
-    """Return what findings that are errors and traces say."""
+    """Return the leads from error findings and traces."""
     errors = [one for one in findings if one.severity == "error"]
     lines = frozenset(one.place.line for one in errors if one.place)
     fixes = (fix.edits for one in errors for fix in one.fixes)
@@ -63,7 +63,7 @@ def leads(
 
 
 class Concerns:
-    """Which changes have to do with what is known to be wrong."""
+    """The relation of changes to the known defect."""
 
     def __init__(
         self,
@@ -77,14 +77,14 @@ class Concerns:
         self._functions: dict[tuple[int, int], _Function | None] = {}
 
     def beside(self, change: Change) -> int:
-        """Return how much less likely than its kind a change is, by what is known to be wrong."""
+        """Return the penalty of a change, by its relation to the known defect."""
         function = self._function(change) if self._known.lost and not change.on_host else None
         if function is not None and function.brings(change):
             return BRINGS if change.prior else 0
         return 0 if self.of(change) else BESIDE
 
     def of(self, change: Change) -> bool:
-        """Whether a change bears on what is known to be wrong."""
+        """Whether a change concerns the known defect."""
         known = self._known
         function = None if change.on_host else self._function(change)
         if function is None or not (known.values or known.tensors or known.lost or known.outside):
@@ -97,7 +97,7 @@ class Concerns:
         return not decides or change.kind in FORMULAS
 
     def may(self, change: Change) -> bool:
-        """Whether a change can put right at all what is known to be wrong."""
+        """Whether a change can fix the known defect at all."""
         return not self._known.outside or self.of(change)
 
     def _function(self, change: Change) -> _Function | None:
@@ -108,7 +108,7 @@ class Concerns:
         return self._functions[key]
 
     def _read(self, code: Code, number: int) -> _Function:
-        """Return what decides in a function which elements are taken: of the tensors in question, or of all."""
+        """Return the positions in a function that decide which elements are used, of the tensors concerned or of all."""
         function = code.functions[number]
         reach = Reach(Values(code, function))
         known = function.entry and (self._known.tensors or self._known.lost)
@@ -123,7 +123,7 @@ class Concerns:
 
     @cached_property
     def _pointers(self) -> Mapping[str, frozenset[int]]:
-        """Return which arguments of each kernel are the tensors in question, or memory that could hold their elements."""
+        """Return each kernel's arguments that are the tensors concerned, or memory that could hold their elements."""
         asked = self._known.tensors | self._known.lost
         found: dict[str, frozenset[int]] = {}
         for launch in self._launches:
@@ -138,17 +138,19 @@ class Concerns:
 class _Function:
     reach: Reach
     deciding: int
-    """Positions that decide which elements are taken."""
+    """Positions that decide which elements are used."""
     loads: int
-    """Positions that load elements of the tensors in question."""
+    """Positions that load elements of the tensors concerned."""
 
     def decides(self, change: Change) -> bool:
         return any(self.deciding >> at & 1 for at, _ in change.edits)
 
     def brings(self, change: Change) -> bool:
-        """Whether a change makes something of a value that is loaded of these tensors, or lets it through."""
+        """Whether a change uses a value loaded from these tensors, or lets it pass."""
         new = {r for _, made in change.edits for one in made for r in self.reach.read_by(one)}
         old = {r for at, _ in change.edits for r in self.reach.read_at(at)}
         guard = change.changed
-        chosen = isinstance(guard, FixedGuard) and guard.before == "selp"  # one side always
+        chosen = (
+            isinstance(guard, FixedGuard) and guard.before == "selp"
+        )  # always true or always false
         return chosen or any(self.reach.behind_one(one) & self.loads for one in new - old)

@@ -1,4 +1,4 @@
-"""Which workloads a new guest could still answer, where a run took the process with it."""
+"""The workloads for a new guest after a run ended the process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def still_open(
     found: Mapping[str, RunResult],
     lost: Callable[[GuestResult], bool],
 ) -> Sequence[Workload]:
-    """Return the workloads after the one that ended the guest; none that would take as long.
+    """Return the workloads after the one that ended the guest, except those that would take as long.
 
-    `found` is what the guest's answers came to, `lost` says whether a process can run nothing more after one.
+    `found` are the results so far, `lost` tests whether a process is unusable after one.
     """
     if reply.stage != "forward" or reply.status == "timeout":
         return ()

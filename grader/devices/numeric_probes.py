@@ -1,4 +1,4 @@
-"""A wrong program runs again, on inputs that tell the causes of a wrong result apart."""
+"""Numeric probes: a wrong program runs again on inputs that distinguish the causes of a wrong result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grader.judge.tolerance import element_count
 from grader.records import DECIDING, Build, Comparison, Evidence, Submission, Task
 
 Ask = Callable[[Task, Plan], References]
-"""Returns what the reference gives on a plan's inputs."""
+"""Returns the reference's outputs on a plan's inputs."""
 
 
 def probe_wrong(
@@ -23,10 +23,10 @@ def probe_wrong(
     comparisons: Sequence[Comparison],
     ask: Ask,
 ) -> tuple[Evidence, ...]:
-    """Return what probes of the smallest deciding workload with wrong values show.
+    """Return evidence from probes of the smallest deciding workload with wrong values.
 
-    Empty where there is none, or where the reference or the submission fails on them. Raises
-    GraderError where something of ours fails.
+    Empty where there is none, or where the reference or the submission fails on them. Raises GraderError for a failure
+    of the grader.
     """
     wrong = {
         item.workload for item in comparisons if item.decides and item.mismatch and _plain(item)
@@ -54,7 +54,7 @@ def probe_wrong(
 
 
 def _is_right_first(task: Task, references: References, results: Sequence[RunResult]) -> bool:
-    """Whether the inputs that came out wrong come out right in a program that had no others before."""
+    """Whether the wrong workload is right in a new process without earlier calls."""
     base = next(workload for workload in task.workloads if workload.name == BASE)
     found = (result for result in results if result.run.workload == BASE)
     return any(

@@ -1,4 +1,4 @@
-"""How a run ended: the guest's answer, and what the simulator reported beside it, as one status."""
+"""The status of a run, from the guest's answer and the simulator's report."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _DRIVER = re.compile(
     r"CUDA driver version is insufficient|no CUDA-capable device|Found no NVIDIA driver"
     r"|Cannot access accelerator device when none|built without USE_CUDA|not compiled with CUDA enabled"
 )
-"""What CUDA's own libraries and torch's build for CPUs say where there is no GPU; the simulator says none of it."""
+"""Messages of CUDA's own libraries and of torch's CPU build without a GPU; the simulator gives none of them."""
 _LAYOUT = re.compile(
     r"Could not run '(aten::\w+)[^']*' with arguments from the '(\w+)CUDA' backend"
 )
-"""What torch says of a kind of tensor that it has beside the plain ones: sparse, quantised, nested."""
+"""Torch's message about special kinds of tensors: sparse, quantised, nested."""
 _OF_HANDLES = tuple(f"cublas{verb}" for verb in ("Create", "Destroy", "Set", "Get"))
 _VALUES = re.compile(r"tensor\([^()]*\)")
 
@@ -31,7 +31,7 @@ _VALUES = re.compile(r"tensor\([^()]*\)")
 def run_of(
     workload: Workload, result: GuestResult, reply: GuestReply, source: Source, seconds: float
 ) -> Run:
-    """Return the record of one workload's run; `seconds` is the budget that it had."""
+    """Return the record of one workload's run; `seconds` was its time limit."""
     seen = result.report if isinstance(result.report, dict) else {}
     simulator: JsonValue = seen.get("simulator")
     outcome = reports.outcome(simulator)
@@ -57,7 +57,7 @@ def run_of(
 
 
 def _beside_torch(report: JsonValue) -> dict[str, int]:
-    """Return how often cuBLAS computed, and how often values went to the host without torch."""
+    """Return the numbers of cuBLAS computations and of copies to the host outside torch."""
     calls = reports.api_calls(report)
     return {
         name: count
@@ -89,7 +89,7 @@ def _unsupported_feature(feature: str) -> tuple[RunStatus, str]:
 
 
 def outcome_of_unreached(reply: GuestReply) -> tuple[RunStatus, str]:
-    """Return what a workload that was never started gets: how the guest ended before it."""
+    """Return the run of a workload that was never started, with the end of its guest."""
     where = {"import": "at import", "construct": "in the constructor"}.get(reply.stage)
     if where is None:
         return "not_run", f"not reached: the process ended in an earlier workload ({reply.status})"
@@ -104,7 +104,7 @@ def outcome_of_unreached(reply: GuestReply) -> tuple[RunStatus, str]:
 
 
 def _lacks(reason: str) -> str:
-    """Name the library that an extension or a Python call wanted and the simulator hasn't got."""
+    """Return the library that an extension or a Python call needs and the simulator lacks."""
     symbol = _LIBRARIES.search(reason)
     if symbol:
         return f"{symbol[1]}, of a library of NVIDIA's"
@@ -115,12 +115,12 @@ def _lacks(reason: str) -> str:
 
 
 def brief(reason: str) -> str:
-    """Return an exception's text; pybind11's of a wrong call on one line and without the values."""
+    """Return an exception's text; pybind11's message on a wrong call becomes one line without the values."""
     if "Invoked with:" not in reason:
         return reason
     return " ".join(_VALUES.sub("tensor", reason).replace("Parameter containing:", "").split())
 
 
 def cut_log(log: str) -> str:
-    """Return what a guest printed, its middle left out where it is long."""
+    """Return a guest's output, with its middle left out where it is long."""
     return log if len(log) <= 20_000 else f"{log[:10_000]}\n[...]\n{log[-10_000:]}"

@@ -1,4 +1,4 @@
-"""Which of several changes that all make a program right is told as its cause."""
+"""The choice of the cause among several changes that make a program right."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ KINDS: tuple[Kind, ...] = (
     "argument",
     "host",
 )
-"""What a change can be of, the likeliest first."""
+"""Kinds of changes, the likeliest first."""
 _OF_SUMS = frozenset({"mul", "div", "add", "sub", "neg"})
-"""Steps that do with a sum what they do with its terms: a square of each is not the square of the sum, though it is where there is one."""
+"""Steps that act on a sum as on its terms (unlike a square, which does so only for a single term)."""
 
 
 class Doubt(IntEnum):
-    """What speaks for another change that is right as well."""
+    """Degrees of doubt about a change, where another one is right as well."""
 
     NONE = 0
-    """One line of a kernel, or host code that says itself what it should be."""
+    """None: one line of a kernel, or host code that shows itself what is right."""
     COMPUTED = 1
-    """A value of the host that is passed under its parameter's name: it may be computed wrongly, or used wrongly."""
+    """A host value with its parameter's name, which may be computed or used wrongly."""
     SEVERAL = 2
-    """Several lines, or something that the author wrote for nothing."""
+    """Several lines, or code of the author that would be useless."""
     UNSURE = 3
-    """A step more in host code, or an argument that is passed under its own name: the kernel may lack or use it."""
+    """An additional step in host code, or an argument passed under its own name: the defect may be in the kernel."""
     MAKES_UP = 4
-    """The host does with a kernel's result what the kernel lacks."""
+    """The host compensates for a step that the kernel lacks."""
 
 
 def doubt(change: Change, given: Blame | None, *, turned: bool) -> Doubt:
-    """Return what speaks against a change; `turned`: whether a launch could give two arguments the other way round as well."""
+    """Return the doubt about a change; `turned`: whether a launch could also swap two arguments."""
     changed = change.changed
     if isinstance(changed, OtherHostCode):
         return Doubt.MAKES_UP if changed.makes_up else Doubt.UNSURE if change.prior else Doubt.NONE
@@ -67,7 +67,7 @@ def doubt(change: Change, given: Blame | None, *, turned: bool) -> Doubt:
 
 
 def _leaves_out(change: Change) -> bool:
-    """Whether something that the author wrote is no longer done: seldom is it written for nothing."""
+    """Whether code of the author is removed, which is seldom useless."""
     match change.changed:
         case OtherOperator(after=str() as part):
             return part in LEFT_OUT
@@ -77,18 +77,18 @@ def _leaves_out(change: Change) -> bool:
 
 
 def is_unnamed(change: Change) -> bool:
-    """Whether it takes a value that the text has no name for: nobody has written another name for it."""
+    """Whether it uses a value without a name in the text, which can't be a mix-up of names."""
     return isinstance(change.changed, OtherOperand) and not change.changed.after.named
 
 
 def rank(change: Change, others: Sequence[Change]) -> tuple[int, int, int]:
-    """Return what speaks against a change as the cause: its kind, and how few others say its line."""
+    """Return the sort key of a change as the cause: its kind, and how few others are at its line."""
     alike = sum(one.line == change.line for one in others)
     return (KINDS.index(change.kind), -alike, change.line)
 
 
 def step_of(change: Change) -> tuple[object, ...] | None:
-    """Return what a change does with a value of its function, the same for each value that it may be done with."""
+    """Return the operation of a change, independent of the value that it is applied to."""
     match change.changed:
         case OneMoreStep(after=step, both=False) as more if step.name in _OF_SUMS and not (step.number or change.also):  # fmt: skip
             return change.program, change.function, _anywhere(more).after
@@ -96,7 +96,7 @@ def step_of(change: Change) -> tuple[object, ...] | None:
 
 
 def count_ways(right: Sequence[Change]) -> int:
-    """Return how many different things are right; the same step at several values is one."""
+    """Return the number of different right changes; the same step at several values counts once."""
     return len({step_of(one) or _place_and_sides(one) for one in right})
 
 

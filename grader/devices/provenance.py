@@ -1,4 +1,4 @@
-"""A wrong program runs once more, small, and says where its values come from."""
+"""Traces a wrong program: it runs once more on a small workload with provenance."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from grader.simulator.provenance import read_told
 from grader.source import parse
 
 Ask = Callable[[Workload, Sequence[tuple[int, int]]], list[Needs]]
-"""Says what elements of the reference's outputs depend on."""
+"""Returns the dependences of elements of the reference's outputs."""
 MOST = 2**20
-"""Elements of the inputs of a workload up to which it is traced."""
+"""Most input elements of a traced workload."""
 SMALL = 2**17
-"""Elements up to which every value can be followed, in most programs."""
+"""Most elements for which every value can be followed in most programs."""
 ENOUGH = 64
 """Elements from which on a workload shows more than a corner case."""
 
@@ -40,9 +40,9 @@ def trace_wrong(
     comparisons: Sequence[Comparison],
     ask: Ask,
 ) -> tuple[Evidence, ...]:
-    """Return where the values of the smallest telling workload with wrong ones come from.
+    """Return the provenance of the smallest informative workload with wrong values.
 
-    Empty where there is none, where the device can't say, or where it fails on the way.
+    Empty where there is none, or where the device can't do it or fails.
     """
     workload = telling_workload(task, comparisons)
     if workload is None or not isinstance(device, Tracer):
@@ -72,7 +72,7 @@ def _asked(
     exact: Sequence[Array],
     moved: set[int],
 ) -> list[Asked]:
-    """Return the picked elements (output, flat index, whether wrong) with what each should depend on."""
+    """Return the chosen elements (output, flat index, whether wrong) with the right dependences of each."""
     known = gradients or [Needs({}, Way(np.zeros(0))) for _ in picked]
     return [
         Asked(
@@ -99,7 +99,7 @@ def telling_workload(task: Task, comparisons: Sequence[Comparison]) -> Workload 
 
 
 def _trouble(workload: Workload, *, decides: bool) -> tuple[bool, bool, bool, int]:
-    """Return what speaks against a workload, the gravest first: too large to follow, another role, a corner case."""
+    """Return a workload's disadvantages, the gravest first: too large to follow, another role, a corner case."""
     size = element_count(workload)
     deciding = decides and workload.role in DECIDING
     return (size > SMALL, not deciding, size < ENOUGH, size)
@@ -108,7 +108,7 @@ def _trouble(workload: Workload, *, decides: bool) -> tuple[bool, bool, bool, in
 def wrong_masks(
     task: Task, workload: Workload, references: References, outputs: Sequence[Array]
 ) -> list[tuple[int, Array]]:
-    """Return the masks of the outputs that are wrong, with their numbers."""
+    """Return the masks of wrong outputs, with the outputs' numbers."""
     expected = references.expected[workload.name]
     found = []
     for number, (actual, exact, native) in enumerate(

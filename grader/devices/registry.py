@@ -1,4 +1,4 @@
-"""Every device there is: the folders beside this file, and those of installed plug-ins."""
+"""The registry of devices: the folders beside this file, and installed plug-ins."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class DeviceEntry:
     """How a device is found and opened; `DEVICE` of a folder, or a plug-in's."""
 
     name: str
-    """As `--device` and reports say it."""
+    """Name in `--device` and reports."""
     rank: int
-    """`auto` takes the lowest of those that are there."""
+    """Rank; `auto` takes the lowest of the devices present."""
     absent: Callable[[], str]
-    """Say why this machine has no such hardware, or "" where it has."""
+    """Returns why this machine has no such hardware, or "" where it has."""
     instead: str
-    """What a user may do where it is absent."""
+    """Advice to the user where it is absent."""
     open: Callable[[Options, Form, Store, Callable[[str], None]], Device]
     """Prepare this machine, once, and return the device. Raises GraderError where that fails."""
     checks: bool = False
-    """Whether its runs check each access to memory: what they prove of a program holds on every device."""
+    """Whether its runs check each memory access; their proofs hold on every device."""
 
 
 @cache

@@ -1,9 +1,8 @@
-"""A correct program runs again: its workloads in another order, and one of them many times.
+"""The state check: a correct program runs again, its workloads in another order, and one of them many times.
 
-Inputs get new values where they lie, wherever shapes come again. State between calls, caches by
-shape, address or tensor, counters of calls and races show as a result that was right and isn't any
-more. Where the device can leave kernels out, it is also asked what the
-program gives without them.
+Inputs of equal shapes are refilled in place. State between calls, caches by shape, address or tensor, counters of calls
+and races show as a right result that becomes wrong. Where the device can leave kernels out, the program also runs
+without them.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ REPEATS = 8
 COPYING = frozenset({"_to_copy", "copy_", "to", "cpu", "item", "_local_scalar_dense", "tolist"})
 LIBRARIES = ("cublas", "cudnn", "cusparse", "cusolver", "cufft", "curand")
 QUICK = 0.25
-"""Share of the time for a list of runs within which one counts as quick."""
+"""Share of the time limit of a list of runs below which it counts as quick."""
 _ENDED: Final = {"raised": "raises", "crashed": "crashes", "hung": "never ends"}
 
 
@@ -44,11 +43,10 @@ def state_check(
     runs: Sequence[Run],
     comparisons: Sequence[Comparison],
 ) -> tuple[Evidence, ...]:
-    """Return what a second run shows of a program whose first one, `runs`, was right.
+    """Return evidence from a second run of a program whose first one, `runs`, was right.
 
-    A second run that is not finished, for lack of time or memory, is tried once more, and shows
-    nothing unless the first took a small part of that time. Raises GraderError where something of
-    ours fails.
+    A second run that is not finished, for lack of time or memory, is tried once more, and gives no evidence unless the
+    first took a small part of that time. Raises GraderError for a failure of the grader.
     """
     asked, origin, known = _in_another_order(task, references, runs, device.seconds)
     results, seconds = device.run(submission, build, asked, known, in_place=True), device.seconds
@@ -76,9 +74,9 @@ def results_kept(
     references: References,
     runs: Sequence[Run],
 ) -> tuple[Evidence, ...]:
-    """Return whether a program computes nothing when it is called again with the inputs of before.
+    """Return evidence that a program computes nothing when called again with earlier inputs.
 
-    Asked on the smallest workload alone, of a device that counts launches, beside one that does not.
+    Tested on the smallest workload alone, on a device that counts launches, beside one that does not.
     """
     alone = task.model_copy(update={"workloads": (_smallest(task),)})
     asked, origin, known = _in_another_order(alone, references, runs, device.seconds)
@@ -93,24 +91,21 @@ def _smallest(task: Task) -> Workload:
 def _handed_out(
     origin: Mapping[str, str], runs: Sequence[Run], again: Sequence[Run]
 ) -> Iterator[Evidence]:
-    """Yield where nothing computes any more what a kernel computed at first."""
+    """Yield evidence where no kernel computes a result that one computed at first."""
     launched = {run.workload for run in runs if run.launches}
     for run in again:
         name = origin[run.workload]
         if run.status == "ran" and name in launched and not works(run):
-            text = (
-                f"Called on {name} again, it launches no kernel and computes nothing: it hands out the result of an "
-                "earlier call."
-            )
+            text = f"Called on {name} again, it launches no kernel and computes nothing: it returns the result of an earlier call."
             yield probe(KEPT, text, name)
 
 
 def without_kernels(
     device: IdleRunner, submission: Submission, build: Build, task: Task, references: References
 ) -> tuple[Evidence, ...]:
-    """Return evidence of whether the program is right without any of its kernels.
+    """Return evidence on whether the program is right without any of its kernels.
 
-    A task that can't tell wrong programs apart shows nothing here.
+    A task that can't distinguish wrong programs gives no evidence here.
     """
     if task.weak:
         return ()
@@ -146,7 +141,7 @@ def without_kernels(
 
 
 def _is_new(references: References, result: RunResult) -> bool:
-    """Whether a result holds a value that no input or weight holds: it was computed somewhere."""
+    """Whether a result has a value that no input or weight has, so that it was computed."""
     name = result.run.workload
     given = [*references.inputs[name], *references.states.get(name, {}).values()]
     known = [value.reshape(-1) for value in given if isinstance(value, np.ndarray)]
@@ -155,7 +150,7 @@ def _is_new(references: References, result: RunResult) -> bool:
 
 
 def _calls_a_library(submission: Submission) -> bool:
-    """Whether the text names a library of NVIDIA's, whose calls no log has."""
+    """Whether the text names an NVIDIA library, whose calls no log has."""
     readings = read(parse(submission.code))
     return any(name.startswith(LIBRARIES) for reading in readings for name in reading.called)
 
@@ -167,7 +162,7 @@ def _has_kernels(submission: Submission) -> bool:
 
 
 def _copies(result: RunResult) -> bool:
-    """Whether anything was copied, by an operator of torch or a call of CUDA's."""
+    """Whether anything was copied, by an operator of torch or a CUDA call."""
     names = {name.removeprefix("aten::").split(".")[0] for name in result.run.operators}
     return bool(names & COPYING) or any(
         "Memcpy" in name for name in api_calls(result.result.report)
@@ -182,10 +177,10 @@ def _stalled_workload(results: Sequence[RunResult]) -> str:
 def _in_another_order(
     task: Task, references: References, runs: Sequence[Run], seconds: float
 ) -> tuple[Task, dict[str, str], References]:
-    """Return the task with its workloads reversed and one repeated, and what is known of them.
+    """Return the task with its workloads reversed and one repeated, with their reference outputs.
 
-    The names of repeated workloads are new; the mapping says which they stand for. All repeats
-    together take about `seconds` at most, if each takes as long as it took in `runs`.
+    Repeated workloads have new names, which the mapping maps to the original ones. All repeats together take about
+    `seconds` at most, if each takes as long as it took in `runs`.
     """
     smallest = _smallest(task)
     took = next((run.seconds for run in runs if run.workload == smallest.name), 0.0)
@@ -212,7 +207,7 @@ def _in_another_order(
 def _differences(
     task: Task, references: References, results: Sequence[RunResult], origin: dict[str, str]
 ) -> Iterator[Evidence]:
-    """Yield what went wrong this time; what decides `correct` comes first."""
+    """Yield the failures of the second run; those that decide `correct` come first."""
     pairs = sorted(
         zip(task.judged, results, strict=True), key=lambda pair: pair[0].role == "general"
     )

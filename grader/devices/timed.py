@@ -1,4 +1,4 @@
-"""What timing a program gave, on whatever device has a clock."""
+"""The result of timing a program, on any device with a clock."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Timed:
 
     timings: tuple[Timing, ...] = ()
     run: Run | None = None
-    """The run at the size that was to be timed, where it failed or its result is wrong."""
+    """The run at the timed size, where it failed or its result is wrong."""
     comparison: Comparison | None = None
-    """What is wrong there, found before anything was timed."""
+    """The mismatch there, found before timing."""
     note: str = ""
-    """Why there is no time, where nothing is wrong."""
+    """Why there is no time, for a right program."""
     dishonest: tuple[str, ...] = ()
     speedup: tuple[float, float, float] | None = None
     """Over eager torch: median, and the ends of its 95% interval."""

@@ -1,4 +1,4 @@
-"""A program on one workload, run under changes, and which elements of its results are right then."""
+"""A program on one workload, run under changes, and the right elements of its results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from grader.simulator.changes.host import host_changes
 from grader.simulator.ptx.code import Code, read_code
 
 SAMPLE = 2048
-"""Elements of each output that are looked at for each change."""
+"""Number of compared elements of each output for each change."""
 PROBES = (
     ("skip_kernels", 1),
     ("max_blocks", 1),
@@ -29,17 +29,18 @@ PROBES = (
     ("max_blocks", 4),
     ("max_blocks", 7),
 )
-"""How a program runs before changes: without kernels, with the first block, with the first and the last, with some between."""
+"""Runs of the unchanged program before the changes: without kernels, with the first block, with first and last, with
+some between."""
 
 
 @dataclass(frozen=True)
 class Few:
-    """Blocks of each launch that run, and which of the sampled elements they make."""
+    """A number of blocks of each launch to run, and the sampled elements that they compute."""
 
     blocks: int
     elements: tuple[Array, ...]
     unmade: tuple[Array, ...] = ()
-    """What the sampled elements are where no kernel runs."""
+    """The sampled elements without any kernel."""
 
 
 ALL = Few(0, ())
@@ -57,7 +58,7 @@ class Trial:
     workload: Workload
 
     def run(self, asked: Request, seconds: float) -> Changed:
-        """Run it under these changes."""
+        """Run the program under these changes."""
         told = asked.told(self.sample, seconds)
         return self.device.run_changed(
             self.submission, self.build, self.task, self.references, self.workload, told
@@ -65,24 +66,24 @@ class Trial:
 
     @cached_property
     def unchanged(self) -> Changed:
-        """Return the program as it is, on this workload."""
+        """Return the unchanged program's run on this workload."""
         return self.run(Request(), 1.0)
 
     @cached_property
     def own_changes(self) -> tuple[Change, ...]:
-        """Return all changes of it: another workload may launch other kernels."""
+        """Return all changes of the program on this workload, since another one may launch other kernels."""
         return tuple(self.all_changes(self.unchanged))
 
     @cached_property
     def numbers(self) -> dict[str, float]:
-        """Return the numbers that the task gives, by what they are."""
+        """Return the task's numbers, by name."""
         given = {f"argument {n + 1} of ModelNew": one for n, one in enumerate(self.workload.init)}
         given |= {f"input {n + 1}": one for n, one in enumerate(self.workload.inputs)}
         return {name: float(n) for name, n in given.items() if isinstance(n, int | float)}
 
     @cached_property
     def sample(self) -> list[list[int]]:
-        """Return which elements of each output are looked at: evenly spread."""
+        """Return the sampled elements of each output, evenly spread."""
         sizes = [array.size for array in self.references.expected[self.workload.name].exact]
         return [
             sorted(set(np.linspace(0, size - 1, min(size, SAMPLE)).astype(int).tolist()))
@@ -90,12 +91,12 @@ class Trial:
         ]
 
     def right(self, outputs: Sequence[Array]) -> list[float]:
-        """Return which share of the sampled elements is right under each change."""
+        """Return the share of right sampled elements under each change."""
         shares = [1.0 - mask.mean(axis=1) for mask in self._wrong(outputs) if mask.shape[1]]
         return [float(np.mean(row)) for row in zip(*shares, strict=True)]
 
     def may_be_right(self, outputs: Sequence[Array], few: Few) -> list[bool]:
-        """Return under which changes all may be right, as far as a few blocks tell.
+        """Return the changes under which everything may be right, as far as a few blocks show.
 
         Where a change makes such elements that tell, these must be right; where it makes others, one of them.
         """
@@ -107,7 +108,7 @@ class Trial:
         ]
 
     def _wrong(self, outputs: Sequence[Array]) -> list[Array]:
-        """Return of each output, for each change, which sampled elements are wrong; nothing where there are others."""
+        """Return the wrong sampled elements of each output under each change; None where the form differs."""
         expected = self.references.expected[self.workload.name]
         if len(outputs) != len(expected.exact):
             return []
@@ -122,7 +123,7 @@ class Trial:
             return np.stack([out_of_tolerance(row, exact, native, bound) for row in rows])
 
     def all_changes(self, seen: Changed) -> Iterator[Change]:
-        """Yield the changes of what launches were given, and of the functions that ran."""
+        """Yield the changes of launches' arguments, and of the functions that ran."""
         codes, kernels = launched_codes(seen), {one.kernel for one in read_launches(seen.passed)}
         yield from argument_changes(seen.passed, float_arguments(codes), self.numbers)
         yield from host_changes(self.submission.code, self.task.reference)
@@ -133,7 +134,7 @@ class Trial:
                     yield from changes_of(number, code, function)
 
     def few_blocks(self, outputs: Sequence[Array]) -> Few | None:
-        """Return how few blocks make wrong elements as all of them do, where so few do: then they tell most changes.
+        """Return the fewest blocks that make the same wrong elements as all blocks, since they suffice to test most changes.
 
         `outputs` are those of all blocks, and under each of `PROBES`.
         """
@@ -166,7 +167,7 @@ def _alike(first: Array, second: Array) -> Array:
 
 
 def launched_codes(seen: Changed) -> tuple[Code | None, ...]:
-    """Return the programs that can be read."""
+    """Return the readable programs."""
     return tuple(map(_read, seen.programs))
 
 

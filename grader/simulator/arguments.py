@@ -1,4 +1,4 @@
-"""Memory that the host code allocates is called what the kernel calls the pointer to it."""
+"""Names memory allocated by host code after the kernel's pointer parameter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ARGUMENT = re.compile(r"\bargument (\d{1,3})\b")
 
 
 def with_parameter_names(text: str, kernel: str, source: Source) -> str:
-    """Say a parameter's name where the simulator knows its number: `losses` for `argument 3`."""
+    """Replace a parameter's number by its name: `losses` for `argument 3`."""
     plain = re.sub(r"[<(].*", "", kernel).rsplit("::", 1)[-1]
     found = (one for unit in source.cuda for one in unit.kernels if one.name == plain)
     parameters = next((one.parameters for one in found), ())

@@ -1,4 +1,4 @@
-"""What a simulator's report holds of each kind of finding, as typed details."""
+"""Typed details of each kind of finding in the simulator's report."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _LIMITS: Mapping[str, Limit] = {name: name for name in get_args(Limit)}
 
 
 def details_of(kind: str, data: Entry) -> Details | None:
-    """Return what a finding of this kind holds; None for kinds that hold nothing."""
+    """Return the details of a finding; None for kinds without details."""
     made = _BY_KIND.get(kind)
     return made(data) if made is not None else None
 
 
 def refusal_of(entry: Entry) -> LaunchRefused:
-    """Return which of the driver's limits a refused launch went over."""
+    """Return the driver's limit that a refused launch exceeded."""
     return LaunchRefused(
         error=fields.text(entry.get("error")),
         limit=_LIMITS.get(fields.text(entry.get("limit")), ""),

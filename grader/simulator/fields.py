@@ -1,4 +1,4 @@
-"""Values of a report that came out of a process with generated code: of the kind expected, or nothing."""
+"""Checked values of a report from a process with generated code: of the expected kind, or empty."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def as_mapping(value: JsonValue) -> dict[str, JsonValue]:
 
 
 def entries(value: JsonValue, most: int) -> list[dict[str, JsonValue]]:
-    """Return the objects of a list, so many at most."""
+    """Return at most this many objects of a list."""
     given = value[:most] if isinstance(value, list) else []
     return [entry for entry in given if isinstance(entry, dict)]
 
 
 def text(value: JsonValue, most: int = 400) -> str:
-    """Return printable ASCII, so many characters at most."""
+    """Return printable ASCII of at most this length."""
     return _PLAIN.sub(" ", value[:most]) if isinstance(value, str) else ""
 
 
@@ -34,7 +34,7 @@ def whole(value: JsonValue) -> int:
 
 
 def counts(value: JsonValue, most: int) -> dict[str, int]:
-    """Return whole numbers by name, so many at most."""
+    """Return at most this many whole numbers by name."""
     return {text(key): whole(count) for key, count in list(as_mapping(value).items())[:most]}
 
 

@@ -1,4 +1,4 @@
-"""The GPUs that the simulator can stand for: what host code may ask and what launches are held to.
+"""The GPUs that the simulator can model: properties for host code, and limits of launches.
 
 Figures are NVIDIA's: the CUDA C++ Programming Guide's table of compute capabilities (limits per
 block and multiprocessor) and the data sheets (multiprocessors, memory, clocks).
@@ -19,13 +19,13 @@ class Gpu:
     """One model of GPU. Sizes in bytes, clocks in kHz, the bus in bits."""
 
     name: str
-    """As the driver names it."""
+    """The driver's name of it."""
     major: int
     minor: int
     multiprocessors: int
     memory: int
     shared_per_block_optin: int
-    """The most that cudaFuncSetAttribute allows a block, static and dynamic together."""
+    """Most shared memory of a block with cudaFuncSetAttribute, static and dynamic together."""
     shared_per_multiprocessor: int
     threads_per_multiprocessor: int
     blocks_per_multiprocessor: int
@@ -34,16 +34,16 @@ class Gpu:
     memory_bus: int
     l2_cache: int
     shared_per_block: int = 48 * _KIB
-    """Without opt-in."""
+    """Most shared memory of a block without opt-in."""
     shared_reserved: int = 1024
-    """What the system takes of a block's shared memory."""
+    """Shared memory of a block that the system reserves."""
     registers_per_block: int = 65536
     registers_per_multiprocessor: int = 65536
     threads_per_block: int = 1024
 
     @property
     def arch(self) -> str:
-        """As TORCH_CUDA_ARCH_LIST takes it, e.g. `9.0`."""
+        """Compute capability in the form of TORCH_CUDA_ARCH_LIST, e.g. `9.0`."""
         return f"{self.major}.{self.minor}"
 
     def fields(self) -> dict[str, str | int]:
@@ -89,7 +89,7 @@ GPUS: dict[str, Gpu] = {
         1_590_000, 5_001_000, 256, 4 * _KIB**2, shared_reserved=0,
     ),
 }  # fmt: skip
-"""By the names that `--gpu` takes."""
+"""GPUs by the names for `--gpu`."""
 
 DEFAULT = "h100"
 

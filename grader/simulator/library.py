@@ -22,7 +22,7 @@ from grader.machine import cores
 SOURCES = Path(__file__).parent / "native"
 NAME = "libkgsim.so"
 INSTALLED = Path(__file__).parent / "installed"
-"""Where `setup.py` has put the library, if it could compile it: then no first grading waits for it."""
+"""The library compiled by `setup.py`, if it could, so that the first grading doesn't wait for it."""
 _FLAGS = (
     "-std=c++20", "-fPIC", "-fvisibility-inlines-hidden", "-ffp-contract=off",
     "-fno-math-errno", "-fno-trapping-math", "-fno-semantic-interposition", "-pthread", "-w",
@@ -32,7 +32,7 @@ _LINK = ("-Wl,-Bsymbolic", f"-Wl,-soname,{NAME}", f"-Wl,--version-script={SOURCE
 
 @dataclass(frozen=True)
 class Part:
-    """Sources that are compiled as one unit: a small one costs little but for what it includes."""
+    """Sources compiled as one unit, since most of a small one's cost is its includes."""
 
     name: str
     patterns: tuple[str, ...]
@@ -40,7 +40,7 @@ class Part:
 
 
 _ONCE_A_CALL = ("-O1",)
-"""For what has none of a kernel's inner loops: half of the time of -O3 is spent on it for nothing."""
+"""Flags for sources without a kernel's inner loops, where -O3 takes twice the time without benefit."""
 PARTS = (
     Part("directed", ("ops_directed",), ("-O3", "-frounding-math")),
     Part("integers", ("ops_integer", "ops_bit")),
@@ -56,7 +56,7 @@ PARTS = (
     Part("regions", ("global_races", "region*", "residents", "footprint", "bind*")),
     Part("interpreter", ("*",)),
 )
-"""Some ten, of a few seconds each: enough for several cores. A source is of the first that names it."""
+"""About ten parts of a few seconds each, enough for several cores. A source belongs to the first part that names it."""
 _OF_TORCH = ("device_*.cpp",)
 """Compiled against torch's headers, into a library of their own."""
 _SANITIZER = (
@@ -96,7 +96,7 @@ def build(
     jobs: int | None = None,
     begin: Callable[[], None] = lambda: None,
 ) -> Path:
-    """Return the path of the built library under `cache_dir`, compiling it where it isn't there.
+    """Return the path of the built library under `cache_dir`, compiling it first if missing.
 
     `cxx` is a C++20 compiler (or its command line, such as `("zig", "c++")`). `cuda_includes` has
     the toolkit's headers, whose structs the CUDA runtime look-alike fills. For tests: `sanitize`
@@ -108,7 +108,7 @@ def build(
     if shutil.which(command[0]) is None:
         raise GraderError(f"no C++ compiler {command[0]!r}", "install g++ 11 or newer")
     flags = [*_FLAGS, *_machine_flags(command), *(_SANITIZER if sanitize else ())]
-    # Wherever the toolkit's headers lie: what they declare changes with the major version alone.
+    # Independent of the path of the toolkit's headers, whose declarations change only with the major version.
     stamp = [*flags, repr(PARTS), _cuda_major(cuda_includes)]
     target = cache_dir / f"kgsim-{_key(command, stamp, sources())}" / NAME
     if target.exists() or _copy_installed(INSTALLED / target.parent.name / NAME, target):
@@ -125,9 +125,9 @@ def build(
 
 
 def _copy_installed(installed: Path, target: Path) -> bool:
-    """Copy the library that was compiled when this package was installed, if that is this one.
+    """Copy the library compiled at this package's installation, if it is of this version.
 
-    Guests read it in the cache folder: the package may lie where they can't go.
+    Guests read it in the cache folder, since the package's folder may be inaccessible to them.
     """
     if not installed.is_file():
         return False
@@ -147,7 +147,7 @@ def _cuda_major(includes: Sequence[Path]) -> str:
 def _compile(
     command: tuple[str, ...], flags: list[str], folder: Path, jobs: int | None
 ) -> list[Path]:
-    """Compile the parts in parallel; objects are kept, so that a change costs what it touches."""
+    """Compile the parts in parallel; objects are kept, so that a change recompiles only the affected parts."""
     folder.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(dir=folder) as scratch,
@@ -177,7 +177,7 @@ def _compile_part(command: tuple[str, ...], flags: list[str], own: list[Path], m
 
 
 def _machine_flags(command: tuple[str, ...]) -> list[str]:
-    """Prefer this machine's own instructions; without a fused multiply-add all is still right."""
+    """Prefer this machine's own instructions; results are right without a fused multiply-add too."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return []
     probe = subprocess.run(
@@ -198,7 +198,7 @@ def _run_command(command: list[str]) -> None:
 
 
 def _key(command: tuple[str, ...], flags: list[str], units: list[Path]) -> str:
-    """Content of the sources, the compiler and the processor: what the bytes depend on."""
+    """Return the content address of sources, compiler and processor, which the library depends on."""
     hasher = hashlib.sha256(repr((command, flags)).encode() + _version(command) + _processor())
     for path in sorted({*units, *_included_headers(units), *SOURCES.glob("*.map")}):
         if path.is_file():
@@ -212,7 +212,7 @@ def _version(command: tuple[str, ...]) -> bytes:
 
 
 def _included_headers(units: Sequence[Path]) -> set[Path]:
-    """Return the headers of ours that the units include, directly or not."""
+    """Return our own headers that the units include, directly or not."""
     found: set[Path] = set()
     rest = list(units)
     while rest:

@@ -1,4 +1,4 @@
-"""What the simulator tells of where values come from: a guest's JSON as typed records, or nothing."""
+"""The simulator's provenance report: a guest's JSON as typed records, or nothing."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ USES: Mapping[str, Use] = {"load": "load", "store": "store", "atomic": "atomic"}
 MOST_ACCESSES = 2000
 MOST_TENSORS = 200
 MOST_ELEMENTS = 1 << 22
-"""Of one tensor; larger ones are not asked about."""
+"""Most elements of a traced tensor."""
 MOST_TOGETHER = 1 << 25
-"""Elements of all tensors of a report, and of all reads in it: a report is what a guest makes of it."""
+"""Most elements of all tensors of a report, and of all its reads, since a guest controls the report."""
 TOO_MANY = "more reads than are looked at"
 LARGEST_ITEM = 16
 """Bytes of an element."""
@@ -34,7 +34,7 @@ NOTHING: Flat = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor that the grader or forward knows."""
+    """A tensor known to the grader or returned by forward."""
 
     role: str
     dtype: str
@@ -45,7 +45,7 @@ class Tensor:
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
+        """Number of its elements."""
         return math.prod(self.shape)
 
     @cached_property
@@ -60,7 +60,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Access:
-    """What one instruction did to one allocation."""
+    """One instruction's accesses to one allocation."""
 
     number: int
     what: Use
@@ -73,60 +73,60 @@ class Access:
     boxes: Mapping[int, tuple[int, tuple[tuple[int, int, int, int], ...]]] = field(
         default_factory=dict
     )
-    """By tensor: how many elements were touched, and along each dim first, last, step and number."""
+    """By tensor: the number of touched elements, and along each dim first, last, step and number."""
     times: int = 0
-    """How many there were."""
+    """Number of accesses."""
 
 
 @dataclass(frozen=True)
 class Reads:
-    """What one access brought to an element."""
+    """The elements that one access loaded for a result's element."""
 
     access: Access
     elements: Flat
     """Of `access.width` bytes, from the allocation's start."""
     times: int = 0
-    """How many reads brought them."""
+    """Number of reads of them."""
     over: frozenset[int] = frozenset()
-    """Numbers of the steps that took them over from memory which threads of the program wrote."""
+    """Numbers of the steps that loaded them from memory written by the program's threads."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """An instruction on the way to an element."""
+    """An instruction in the computation of an element."""
 
     place: Place
     value: float
-    """What it gave last."""
+    """Its last value."""
     number: int
     uses: frozenset[int]
-    """Numbers of the steps whose values it computes from."""
+    """Numbers of the steps that computed its operands."""
     floats: bool
     call: Place | None = None
     """The outermost line of the submission that it belongs to: the call of a function that was inlined."""
     op: str = ""
     """The instruction: `fma.rn.f32`."""
     operands: tuple[float, ...] = ()
-    """Those of its values that come from memory."""
+    """Its operands from memory."""
     in_blocks: tuple[float, ...] = ()
-    """What it gave last in each of some other blocks."""
+    """Its last value in each of some other blocks."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What one element came from."""
+    """The provenance of one element."""
 
     reads: tuple[Reads, ...]
     steps: tuple[Step, ...] = ()
-    """All that was done on the way, in the order in which it was last done."""
+    """All steps of the computation, in order of their last execution."""
     stored: tuple[int, ...] = ()
-    """Lines that store to global memory on the way."""
+    """Lines with intermediate stores to global memory."""
     block: int = 0
-    """One that read for it."""
+    """A thread that read for it."""
     total: float = 0.0
-    """Sum of the values that were stored last."""
+    """Sum of the last stored values."""
     constants: tuple[tuple[int, int, float, bool], ...] = ()
-    """Numbers that take part, each with the line that has it, the one that uses it, and whether that chooses among values."""
+    """Constants involved, each with its line, the line that uses it, and whether that line selects among values."""
 
     @property
     def computed(self) -> tuple[Step, ...]:
@@ -136,13 +136,13 @@ class Origin:
 
 @dataclass(frozen=True)
 class Lost:
-    """Reads that reach no result, and where their values end."""
+    """Reads that reach no result, and the place where their values end."""
 
     reads: Reads
     place: Place | None
-    """Where they end."""
+    """Place where they end."""
     goes_on: Place | None
-    """The step that takes what the same line gives elsewhere, and leaves these out."""
+    """The step that uses the same line's values elsewhere, and drops these."""
     what: str
     """The class of the last instruction."""
     threads: tuple[int, ...]
@@ -151,16 +151,16 @@ class Lost:
 
 @dataclass(frozen=True)
 class Told:
-    """All that one run told."""
+    """The whole provenance report of one run."""
 
     unfollowed: str
-    """What could not be followed; then dependences are not whole."""
+    """Operations that could not be followed, so that dependences are incomplete."""
     tensors: tuple[Tensor, ...]
     accesses: tuple[Access, ...]
     origins: tuple[Origin | None, ...]
-    """For each element that was asked about; None where no kernel wrote it from memory."""
+    """For each requested element; None where no kernel computed it from memory."""
     of_results: bool
-    """Whether `origins` are of forward's results; else of what the last kernel stored, whatever torch made of it."""
+    """Whether `origins` are of forward's results; else of the last kernel's stores, before torch's operators."""
     lost: tuple[Lost, ...]
 
     def elements_of(self, reads: Reads, tensor: Tensor) -> Flat:
@@ -170,7 +170,7 @@ class Told:
     def box(
         self, access: Access, tensor: Tensor
     ) -> tuple[int, tuple[tuple[int, int, int, int], ...]]:
-        """Return what an access touched of a tensor."""
+        """Return the box of a tensor that an access touched."""
         return access.boxes.get(self.tensors.index(tensor), (0, ()))
 
 
@@ -184,7 +184,7 @@ def _elements(access: Access, elements: Flat, tensor: Tensor) -> Flat:
 
 
 def read_told(report: JsonValue, source: Source) -> Told | None:
-    """Return what a report of any shape tells; None where that is nothing."""
+    """Return the contents of a report of any shape; None where there are none."""
     given = fields.as_mapping(report)
     room = _Room(MOST_TOGETHER)
     tensors = tuple(
@@ -211,12 +211,12 @@ def read_told(report: JsonValue, source: Source) -> Told | None:
 
 @dataclass
 class _Room:
-    """How many elements a report may still make us hold."""
+    """Remaining number of elements allowed for a report."""
 
     left: int
 
     def take(self, wanted: int) -> int:
-        """Return as many as there is room for."""
+        """Return as many elements as allowed."""
         taken = min(wanted, self.left)
         self.left -= taken
         return taken
@@ -370,7 +370,7 @@ def _step(entry: dict[str, JsonValue], place: Place, call: Place | None, *, floa
 
 
 def _number(value: JsonValue) -> float:
-    """Return a value that a step gave: NaN for one that is no finite number."""
+    """Return a step's value; NaN if not finite."""
     if value is None:
         return math.nan
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,6 +1,6 @@
-"""The parts of a simulator's report as records: what was found, counted, launched.
+"""The parts of a simulator's report as records: findings, counts, launches.
 
-Shapes are checked and sizes limited (`grader.simulator.report` says why); what doesn't fit is dropped.
+Shapes are checked and sizes limited (`grader.simulator.report` says why); invalid entries are dropped.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LINE = re.compile(r"\bline (\d{1,6})\b")
 
 
 def with_own_lines(text: str, source: Source, file: str = "cuda.cu") -> str:
-    """Say the submission's lines where the simulator says those of the file that nvcc saw."""
+    """Replace lines of nvcc's file in a sentence by the submission's lines."""
 
     def own(match: re.Match[str]) -> str:
         place = place_compiled_line(source, file, int(match[1]))
@@ -51,7 +51,7 @@ class Reader:
         self._names = names
 
     def findings(self, core: dict[str, JsonValue]) -> Iterator[Evidence]:
-        """Yield what kernels did, each with its line and its counterpart."""
+        """Yield the findings in kernels, each with its line and its counterpart."""
         for entry in fields.entries(core.get("findings"), MOST_FINDINGS):
             kind = fields.text(entry.get("kind"))
             if kind not in KINDS:
@@ -88,7 +88,7 @@ class Reader:
             yield Evidence(
                 kind="simulator",
                 code="launch-error" if refused.checked else "launch-error-unseen",
-                text=text if refused.checked else f"{text} The host code never asks for the error.",
+                text=text if refused.checked else f"{text} The host code never queries the error.",
                 place=self._launch_place(kernel),
                 workload=self._workload,
                 kernel=kernel,
@@ -96,7 +96,7 @@ class Reader:
             )
 
     def host_pointers(self, host: dict[str, JsonValue]) -> Iterator[Evidence]:
-        """Yield arguments of kernels that are no memory of the GPU."""
+        """Yield kernel arguments that don't point to GPU memory."""
         for entry in fields.entries(host.get("host_pointers"), 50):
             kernel, parameter = self._kernel(entry), fields.whole(entry.get("parameter"))
             null = entry.get("null") is True
@@ -130,7 +130,7 @@ class Reader:
             )
 
     def unwritten_results(self, entries: JsonValue) -> Iterator[Evidence]:
-        """Yield results with bytes that nobody wrote."""
+        """Yield results with unwritten bytes."""
         for entry in fields.entries(entries, 50):
             missing, size = fields.whole(entry.get("bytes")), fields.whole(entry.get("of"))
             shape = entry.get("shape")
@@ -163,7 +163,7 @@ class Reader:
                 )
 
     def launches(self, core: dict[str, JsonValue], host: dict[str, JsonValue]) -> Iterator[Launch]:
-        """Yield the kinds of launches, each with how full it makes a multiprocessor."""
+        """Yield the kinds of launches, each with its occupancy."""
         fits = {
             (
                 fields.text(fit.get("kernel")),
@@ -205,7 +205,7 @@ class Reader:
         return None
 
     def _launch_place(self, kernel: str) -> Place | None:
-        """Where the kernel is launched, when its text has one place that does it."""
+        """Return the place of the kernel's launch, if the text has only one."""
         plain = re.sub(r"<.*", "", kernel).rsplit("::", 1)[-1]
         found = [
             unit.place(launch.node)

@@ -1,4 +1,4 @@
-"""What a run on the simulator showed, as evidence at lines of the submission.
+"""The simulator's report of a run, as evidence at lines of the submission.
 
 The report comes from the process that ran generated code: its shape is checked against a closed
 schema, sizes are limited, and what doesn't fit is dropped. It explains a verdict, and can only tell
@@ -49,20 +49,20 @@ _PRECISIONS: Mapping[str, Literal["tf32", "float16", "bfloat16"]] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the simulator says that a run ended, apart from what was found on the way."""
+    """The end of a run on the simulator, apart from its findings."""
 
     hung: str = ""
-    """Why it can never end; empty if it can."""
+    """Why it can never end; empty if it may."""
     over_budget: str = ""
-    """Which launch was stopped for its length."""
+    """The launch that was stopped for taking too long."""
     lost: str = ""
-    """The error that took the context: every later call fails with it."""
+    """The sticky error that broke the context: every later call fails with it."""
     not_run: tuple[str, ...] = ()
     """Features that the simulator lacks."""
     operators: dict[str, int] = field(default_factory=dict)
     """torch operators that ran, by name."""
     launches: int = 0
-    """How many kernels were launched."""
+    """Number of launched kernels."""
 
 
 def outcome(report: JsonValue) -> Outcome:
@@ -84,7 +84,7 @@ def outcome(report: JsonValue) -> Outcome:
 
 
 def api_calls(report: JsonValue) -> dict[str, int]:
-    """Return how often each function of the CUDA runtime was called, from a guest's whole report."""
+    """Return the number of calls of each CUDA runtime function, from a guest's whole report."""
     return fields.counts(
         fields.as_mapping(
             fields.as_mapping(fields.as_mapping(report).get("simulator")).get("host")
@@ -106,13 +106,13 @@ def only_stores(report: JsonValue) -> bool:
 
 
 def switches(report: JsonValue) -> tuple[str, ...]:
-    """Return which of torch's switches for fewer digits were on, from a guest's whole report."""
+    """Return torch's reduced-precision switches that were on, from a guest's whole report."""
     given = fields.as_mapping(report).get("switches")
     return tuple(fields.text(name) for name in given[:20]) if isinstance(given, list) else ()
 
 
 def read_narrowed(simulator: JsonValue) -> tuple[Narrowed, ...]:
-    """Return which of torch's operators lost digits, from the simulator's report."""
+    """Return torch's operators that lost digits, from the simulator's report."""
     given = fields.counts(fields.as_mapping(simulator).get("narrowed"), 100)
     words = ((key.partition(" "), count) for key, count in given.items())
     return tuple(
@@ -123,7 +123,7 @@ def read_narrowed(simulator: JsonValue) -> tuple[Narrowed, ...]:
 
 
 def read_autotuned(simulator: JsonValue) -> tuple[Autotuned, ...]:
-    """Return which configurations autotuning took, from the simulator's report."""
+    """Return the configurations chosen by autotuning, from the simulator's report."""
     given = fields.entries(fields.as_mapping(simulator).get("autotuned"), 100)
     found = (
         Autotuned(
@@ -139,7 +139,7 @@ def read_autotuned(simulator: JsonValue) -> tuple[Autotuned, ...]:
 def to_evidence(
     report: JsonValue, source: Source, workload: str | None = None
 ) -> tuple[tuple[Evidence, ...], tuple[LineCount, ...], tuple[Launch, ...]]:
-    """Return what was found, what was counted at each line, and what was launched.
+    """Return the findings, the counts at each line, and the launches.
 
     Places are the submission's own lines; counts at lines that it doesn't have are dropped.
     """

@@ -21,7 +21,7 @@ _OURS = ("-DAT_PER_OPERATOR_HEADERS", f"-I{_NATIVE}", f"-I{_SOURCES}")
 
 @dataclass(frozen=True)
 class TorchHeaders:
-    """What the library is compiled against."""
+    """The headers and libraries that the library is compiled against."""
 
     torch: Path
     """torch's package folder."""
@@ -34,11 +34,11 @@ class Quick:
     """A compiler that reads torch's headers in half of g++'s time."""
 
     compile: tuple[str, ...]
-    """The command that takes a C++ file, but for the file and what comes after it."""
+    """The command to compile a C++ file, without the file and later arguments."""
 
 
 def place(cache: Path, cxx: Path, headers: TorchHeaders, quick: Quick | None = None) -> Path:
-    """Return the path that libkgtorch.so of this torch and compiler has, or will have."""
+    """Return the path of libkgtorch.so for this torch and compiler, built or not."""
     own = [path.read_bytes() for path in (*_sources(), *_headers_of_ours())]
     stamp = (str(headers.torch), headers.version, str(headers.cxx11_abi), str(cxx), repr(quick))
     return cache / digest(*stamp, *own)[:24] / NAME
@@ -53,9 +53,8 @@ def build(
 ) -> Path:
     """Return the path of libkgtorch.so, built once at its `place`.
 
-    Takes three seconds on one core with a quick compiler, else six; safe under many processes. It finds the
-    simulator's library by its symbols: whoever loads it loads libkgsim.so first, globally. `begin` is
-    called before anything is compiled.
+    Takes three seconds on one core with a quick compiler, else six; safe under many processes. It uses symbols of the
+    simulator's library, so libkgsim.so must be loaded first, globally. `begin` is called before anything is compiled.
 
     Raises:
         GraderError: the compiler refuses.
@@ -80,7 +79,7 @@ def _headers_of_ours() -> list[Path]:
 
 
 def _build(folder: Path, cxx: Path, headers: TorchHeaders, quick: Quick | None) -> None:
-    """Compile all sources as one, for most of the time goes into torch's headers, and link."""
+    """Compile all sources as one unit, since torch's headers take most of the time, and link."""
     unit = folder / "unit.cpp"
     unit.write_text("".join(f'#include "{source}"\n' for source in _sources()), "utf-8")
     compiled = unit.with_suffix(".o")
@@ -93,7 +92,7 @@ def _build(folder: Path, cxx: Path, headers: TorchHeaders, quick: Quick | None) 
 
 
 def _compile(unit: Path, compiled: Path, plain: Sequence[str], quick: Quick | None) -> None:
-    """Compile with the quick compiler where it can; else what the plain one says counts."""
+    """Compile with the quick compiler if possible; else with the plain one, whose result counts."""
     ours = [*_OURS, "-c", str(unit), "-o", str(compiled)]
     if quick is not None:
         try:

@@ -1,4 +1,4 @@
-"""What the simulator can find, and how it is said."""
+"""Kinds of the simulator's findings, with their sentences."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KINDS: Mapping[str, str] = {
     "trap": "A trap instruction is executed",
     "stack-overflow": "Calls nest deeper than a thread's stack",
 }
-"""Kinds of findings in kernels, each with what it means."""
+"""Kinds of findings in kernels, each with its sentence."""
 
 OF_THE_HOST = (
     "launch-error",
@@ -43,11 +43,11 @@ OF_THE_HOST = (
     "unwritten-output",
     "host-access",
 )
-"""Kinds that are seen around kernels."""
+"""Kinds of findings outside kernels."""
 
 
 def sentence(kind: str, kernel: str, actor: Actor, text: str) -> str:
-    """Return what was found in one sentence: the simulator's own words, or the kind's."""
+    """Return a finding in one sentence: the simulator's own, or the kind's."""
     if text:
         return text if text.endswith(".") else f"{text}."
     where = f" in {kernel}" if kernel else ""

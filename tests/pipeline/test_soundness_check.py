@@ -139,7 +139,7 @@ def test_results_that_are_handed_out_again_are_seen_by_the_device_that_counts_la
     options = grading.options.model_copy(update={"task": case.task})
     seen = assess(dataclasses.replace(grading, options=options), sample).evaluation
     assert seen.verdict.status == "dishonest"
-    assert "hands out the result of an earlier call" in seen.verdict.sentence
+    assert "returns the result of an earlier call" in seen.verdict.sentence
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What Triton's autotuning printed in a guest on a GPU: which configurations it took, and how long it measured."""
+"""Reads the output of Triton's autotuning in a guest on a GPU: the chosen configurations, and the time of measuring."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST = 20
 
 
 def read_autotuned(log: str) -> tuple[Autotuned, ...]:
-    """Return one entry a kernel, the first time that it was tuned; what a program prints itself only misleads its reader."""
+    """Return one entry for each kernel's first tuning; a program that forges the output only misleads its reader."""
     tried = _TRIED.findall(log)
     found: dict[str, Autotuned] = {}
     for match in _DONE.finditer(log):

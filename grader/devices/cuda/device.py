@@ -1,4 +1,4 @@
-"""A real GPU as a device: timed alone, and proof of health after any accident."""
+"""A real GPU as a device: timing runs alone on it, and a health check follows every accident."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ from grader.source import Source
 from grader.store import Store
 
 HANG = 20.0
-"""Seconds after which one call of forward counts as hung where the GPU is busy all the while."""
+"""Seconds after which one call of forward counts as hung if the GPU is busy throughout."""
 _LOST = re.compile(
     r"illegal memory access|unspecified launch failure|misaligned address|illegal instruction|"
     r"device-side assert|invalid program counter|hardware stack error|launch timed out|"
@@ -77,11 +77,11 @@ class CudaDevice(GuestDevice):
 
     gpus: tuple[GpuFacts, ...]
     peaks: dict[str, float] = field(default_factory=dict, compare=False)
-    """What a GPU reaches at best, by GPU and kind of work, once measured."""
+    """Measured peaks, by GPU and kind of work."""
     compiled: dict[str, Timing | None] = field(default_factory=dict, compare=False)
-    """torch.compile's time, by task and GPU, once measured."""
+    """Measured times of torch.compile, by task and GPU."""
     guarded: bool = False
-    """Whether what a guest allocates lies between zones of poison."""
+    """Whether guests' allocations lie between guard zones."""
 
     @property
     def name(self) -> str:
@@ -116,20 +116,20 @@ class CudaDevice(GuestDevice):
 
     @property
     def seconds(self) -> float:
-        """Seconds that one call of forward may take."""
+        """Time limit of one call of forward in seconds."""
         return min(HANG, self.options.run_seconds)
 
     def guest_options(self, build: Build | None = None) -> dict[str, JsonValue]:  # noqa: ARG002
-        """Return the allocator that a guest whose values are judged has."""
+        """Return the allocator option of a guest whose values are judged."""
         return {"guard_zones": str(self.prepared.guard_zones)} if self.guarded else {}
 
     @property
     def without_kernels(self) -> CudaDevice:
-        """Return the device as it compiles what is compiled only in a call."""
+        """Return the device for compilation in calls."""
         return replace(self, guarded=False)
 
     def converse(self, job: GuestJob, limits: Limits) -> GuestReply:
-        """Run a job beside others' on the GPU; alone where its end could be its neighbours' fault."""
+        """Run a job beside others on the GPU; repeat it alone where its failure could be the others' fault."""
         return gpu_share.shared_then_alone(
             self.gpus, self.locks, lambda gpu: self._converse(gpu, job, limits), _crowded_out
         )
@@ -164,10 +164,10 @@ class CudaDevice(GuestDevice):
         *,
         in_place: bool = False,
     ) -> list[RunResult]:
-        """Run every workload but the full-size ones; between guard zones, but for those `in_place`.
+        """Run every workload but the full-size ones; between guard zones, except those `in_place`.
 
-        What runs out of memory where the reference does as well is not the submission's fault, and
-        neither is a failure that a plain guest does not show.
+        Running out of memory where the reference does as well is not the submission's fault, and neither is a failure
+        that a plain guest does not show.
         """
 
         def run(asked: Task, guarded: bool) -> list[RunResult]:
@@ -187,7 +187,7 @@ class CudaDevice(GuestDevice):
         return plain.charged_runs(found)
 
     def gives_up(self, results: Iterable[RunResult]) -> bool:
-        """Whether one of them never ended: each that doesn't holds the GPU twice for `HANG` seconds."""
+        """Whether one of them never ended, since each such run holds the GPU twice for `HANG` seconds."""
         return any(item.run.status == "hung" for item in results)
 
     def _fits(self, task: Task, workload: Workload, references: References) -> bool:
@@ -212,9 +212,9 @@ class CudaDevice(GuestDevice):
         references: References,
         evaluation: Evaluation,
     ) -> Sanitized:
-        """Look with compute-sanitizer at why a program went wrong; at any or none where asked.
+        """Run compute-sanitizer on a program that went wrong; on every or no program if requested.
 
-        Not where another device that checks each access has told why, or has seen that accesses are not why.
+        Not where the checker has found the cause, or has shown that accesses are not the cause.
         """
         status = evaluation.verdict.status
         tools = tools_for(status, self.options.sanitize)
@@ -231,7 +231,7 @@ class CudaDevice(GuestDevice):
     ) -> Timed:
         """Time a correct program beside eager torch and torch.compile; see docs/timing.md.
 
-        Without the option `timing` its result at full size is looked at all the same.
+        Without the option `timing` its result at full size is still compared.
 
         Raises:
             GraderError: the GPU can't be used any more.
@@ -246,7 +246,7 @@ class CudaDevice(GuestDevice):
         reply: GuestReply,
         source: Source,
     ) -> Run:
-        """Return how one workload's run ended, an error of CUDA's as evidence."""
+        """Return the record of one workload's run, with a CUDA error as evidence."""
         status: RunStatus = result.status
         reason = result.reason
         if status == "not_run":
@@ -273,7 +273,7 @@ class CudaDevice(GuestDevice):
 
 
 def _hung_reply(reply: GuestReply) -> GuestReply:
-    """Return the reply with what did not end said to hang: the GPU was at it to the last."""
+    """Return the reply with unfinished runs marked as hung, since the GPU was busy to the end."""
     results = [
         replace(r, status="hung", reason=f"{r.reason}; its kernels were still running on the GPU")
         if r.status == "timeout"
@@ -284,7 +284,7 @@ def _hung_reply(reply: GuestReply) -> GuestReply:
 
 
 def _crowded_out(reply: GuestReply) -> bool:
-    """Whether others on the GPU could have caused it: no memory left for it, or no time."""
+    """Whether other guests on the GPU could have caused it, by using up memory or time."""
     statuses = {result.status for result in reply.results}
     return reply.status == "timeout" or bool(statuses & {"timeout", "out_of_memory"})
 
@@ -317,10 +317,10 @@ def open_cuda(
 ) -> CudaDevice:
     """Prepare this machine's compilers, once, and return the device.
 
-    GPUs of another kind than the first are left alone: times on them say nothing of each other.
+    GPUs of another model than the first are ignored, since times on them can't be compared.
 
     Raises:
-        GraderError: a compiler is missing, or what it compiles does not, or guests can't read what they need.
+        GraderError: a compiler is missing or fails, or guests can't read their files.
 
     """
     toolchain = building.discover()

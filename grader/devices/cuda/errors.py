@@ -1,4 +1,4 @@
-"""An error of CUDA's as torch words it, as evidence."""
+"""A CUDA error in torch's words, as evidence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ERROR = re.compile(r"CUDA error: ([^\n]+)")
 def cuda_error(
     reason: str, workload: str, place: Place | None = None, traceback: str = ""
 ) -> tuple[Evidence, ...]:
-    """Return the error that a reason tells of, by name, at the line of Python that met it."""
+    """Return the CUDA error named in a reason, at the line of Python that raised it."""
     found = ERROR.search(reason)
     if found is None:
         return ()

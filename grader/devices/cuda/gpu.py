@@ -1,4 +1,4 @@
-"""The GPUs of this machine as the driver tells of them."""
+"""The GPUs of this machine, as reported by the driver."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def _gpu_named(gpus: tuple[GpuFacts, ...], name: str) -> GpuFacts | None:
 
 
 def trouble() -> str:
-    """Return what the driver's own program says where it is there and finds no GPU; else nothing."""
+    """Return nvidia-smi's message where it is installed but finds no GPU; else ""."""
     return _ask_nvidia_smi()[1]
 
 
 def _ask_nvidia_smi() -> tuple[tuple[GpuFacts, ...], str]:
-    """Ask nvidia-smi; return the GPUs, and its words where it gave none."""
+    """Run nvidia-smi; return the GPUs, and its message where there are none."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return (), ""
@@ -95,7 +95,7 @@ def _nvml() -> Any:
 
 
 class Watch:
-    """What the driver says of a GPU while something runs on it; knows nothing without NVML."""
+    """The driver's observations of a GPU while a program runs; unknown without NVML."""
 
     PERIOD = 0.25
 
@@ -125,9 +125,9 @@ class Watch:
                 self._busy.append(self._nvml.nvmlDeviceGetUtilizationRates(self._handle).gpu > 0)
 
     def busy(self, seconds: float = 1.0) -> bool | None:
-        """Whether kernels ran all through the last seconds; None where that is not known."""
+        """Whether kernels ran all through the last seconds; None where unknown."""
         last = self._busy[-max(int(seconds / self.PERIOD), 1) :]
-        # The first look after the end may find it idle already.
+        # The first sample after the end may already show it idle.
         return sum(last) >= len(last) - 1 if len(last) > 1 else None
 
 
@@ -141,7 +141,7 @@ _REASONS = {
 
 
 def clock(gpu: GpuFacts) -> int | None:
-    """Return the multiprocessors' clock now, in MHz; None where NVML does not tell."""
+    """Return the multiprocessors' clock now, in MHz; None where NVML doesn't report it."""
     nvml = _nvml()
     if nvml is None:
         return None
@@ -153,7 +153,7 @@ def clock(gpu: GpuFacts) -> int | None:
 
 
 def condition(gpu: GpuFacts, own: int) -> str:
-    """Return what could touch a measurement now: clock, throttling, processes beside our `own`."""
+    """Return influences on a measurement now: clock, throttling, processes beside our `own`."""
     nvml = _nvml()
     if nvml is None:
         return "clocks and other processes not watched (no nvidia-ml-py)"

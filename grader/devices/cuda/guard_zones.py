@@ -1,7 +1,7 @@
-"""Runs on a GPU whose memory lies between zones of poison, and what was seen in those zones.
+"""Runs on a GPU with guard zones, and the evidence from the zones.
 
-What fails there is run again without them, and the second run is the one that counts: no program is charged with
-what the allocator of ours lacks or does to it. Values that come out of a run between zones count as they are.
+A failed run is repeated without guard zones, and the second run counts, so that no program is charged for our
+allocator's limits. Values from a run with guard zones count unchanged.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _BIG = 1 << 60
 
 
 def fact(prepared: Prepared) -> str:
-    """Return what a review's environment says of them."""
+    """Return the review's environment entry for guard zones."""
     if prepared.guard_zones is None:
         return f"none: {prepared.unguarded or 'not built'}"
-    return "around what a run that is judged allocates; none where time is taken"
+    return "around the allocations of a judged run; none in a timed run"
 
 
 def run_between_zones(
     task: Task, run: Callable[[Task, bool], Sequence[RunResult]]
 ) -> list[RunResult]:
-    """Return the runs of a task's workloads; `run` takes a task, and whether there are to be zones."""
+    """Return the runs of a task's workloads; `run` takes a task, and whether to use guard zones."""
     found = list(run(task, True))
     failed = [w for w, item in zip(task.judged, found, strict=True) if item.run.status != "ran"]
     if not failed:
@@ -40,7 +40,7 @@ def run_between_zones(
 
 
 def _run_that_counts(guarded: RunResult, plain: RunResult | None) -> RunResult:
-    """Return the run that counts; where it ended well only without zones, it says so."""
+    """Return the run that counts, with a note where it completed only without guard zones."""
     if plain is None or plain.run.status != "ran":
         return plain or guarded
     why = f"between them it ended as {guarded.run.status}: {guarded.run.reason}"
@@ -48,13 +48,13 @@ def _run_that_counts(guarded: RunResult, plain: RunResult | None) -> RunResult:
 
 
 def why_not(result: GuestResult) -> str:
-    """Return why the guest went on with torch's own allocator; empty where it didn't, or nobody asked."""
+    """Return why the guest used torch's own allocator; empty where it didn't, or no guard zones were requested."""
     said = _report(result).get("why_not")
     return brief(said) if isinstance(said, str) else ""
 
 
 def strays(result: GuestResult) -> Iterator[Evidence]:
-    """Yield what was written beside the tensors of a run; a claim of the guest's, of any shape."""
+    """Yield evidence of writes beside the tensors of a run, from the guest's unchecked report."""
     found = _report(result).get("strays")
     for item in found[:MOST] if isinstance(found, list) else ():
         if isinstance(item, dict) and (evidence := _evidence(item, result.name)):

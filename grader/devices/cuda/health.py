@@ -1,4 +1,4 @@
-"""Whether a GPU is as good as new after an accident on it: a known program is run, and must be right."""
+"""Health check of a GPU after an accident: a known program must run right."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from grader.errors import GraderError
 from grader.sandbox import Form, GuestJob, GuestReply, GuestWorkload, Limits, converse
 
 HEALTH = 60.0
-"""Seconds that the known program may take."""
+"""Time limit of the known program in seconds."""
 RECOVERY = (0.0, 2.0, 10.0, 30.0)
-"""Seconds of waiting before each look at a GPU that something went wrong on."""
+"""Seconds of waiting before each check of a GPU after an accident."""
 _PROBE = """
 import torch
 
@@ -25,7 +25,7 @@ class Model(torch.nn.Module):
 
 
 def suspicious(reply: GuestReply) -> bool:
-    """Whether a guest ended in a way that may have left something behind on the GPU."""
+    """Whether a guest's end may have left the GPU in a bad state."""
     ended_well = reply.status == "done" or (
         reply.status == "raised" and not ERROR.search(reply.reason)
     )
@@ -33,10 +33,10 @@ def suspicious(reply: GuestReply) -> bool:
 
 
 def prove_healthy(gpu: GpuFacts, form: Form, limits: Limits) -> None:
-    """Have a fresh guest run a known program right.
+    """Check that a new guest runs a known program right.
 
     Raises:
-        GraderError: it doesn't, time and again.
+        GraderError: it fails repeatedly.
 
     """
     reason = ""
@@ -49,7 +49,7 @@ def prove_healthy(gpu: GpuFacts, form: Form, limits: Limits) -> None:
 
 
 def _wrong(gpu: GpuFacts, form: Form, limits: Limits) -> str:
-    """Return what went wrong with the known program; "" where it ran right."""
+    """Return the failure of the known program; "" where it ran right."""
     given = np.arange(1 << 16, dtype=np.float32) % 7
     job = GuestJob(
         role="reference",

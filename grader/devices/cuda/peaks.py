@@ -1,4 +1,4 @@
-"""What a GPU reaches at best, measured by the same clock as the programs: a copy, and a product."""
+"""The peaks of a GPU, measured by the same clock as the programs: a copy, and a matrix product."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from grader.records import TensorSpec, Workload
 from grader.sandbox import GuestJob
 
 COPIED = 1 << 28
-"""float32 elements of the copy that bandwidth is measured by."""
+"""float32 elements of the copy that measures bandwidth."""
 SIDE = 8192
-"""Rows and columns of the two matrices whose product the rate is measured by."""
+"""Rows and columns of the two matrices whose product measures the rate."""
 _COPY = """
 import torch
 
@@ -33,7 +33,7 @@ class Model(torch.nn.Module):
 """
 
 Enter = Callable[[GuestJob], AbstractContextManager[TimingWorker]]
-"""How a guest for a job is had."""
+"""Starts a guest for a job."""
 
 
 def bandwidth(enter: Enter, environment: dict[str, str]) -> float:
@@ -63,5 +63,5 @@ def _seconds(
             batch = worker.play(calls, int(random.integers(1 << 40)), UNSEEN)
             if turn > 1:
                 series.add(batch, calls, overhead)
-    # At best: whatever disturbed a batch made it slower.
+    # The minimum, since any disturbance makes a batch slower.
     return min(series.seconds)

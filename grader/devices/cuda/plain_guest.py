@@ -1,6 +1,6 @@
-"""What failed in a guest, run once more in a plain one before it is charged.
+"""Failures in a guest, run once more in a plain guest before they are charged.
 
-Guests of ours fill memory, look at inputs afterwards, take results by operators of ours. A failure that the same
+Ordinary guests fill memory, check inputs afterwards, and fetch results with our operators. A failure that the same
 program does not show without any of that is the grader's own.
 """
 
@@ -18,12 +18,12 @@ from grader.records import Build, RunStatus, Submission, Task, Workload
 from grader.source import parse
 
 FAILED: Final[frozenset[RunStatus]] = frozenset({"raised", "crashed", "hung", "out_of_memory"})
-"""How a run ends that is charged to the program."""
+"""Statuses that are charged to the program."""
 
 
 @dataclass(frozen=True)
 class PlainGuest:
-    """Where the runs of one program on one task are run again without instrumentation."""
+    """Repeats runs of one program on one task without instrumentation."""
 
     device: GuestDevice
     submission: Submission
@@ -35,11 +35,11 @@ class PlainGuest:
     def charged_runs(self, found: Sequence[RunResult]) -> list[RunResult]:
         """Return the runs, in the order of the task's workloads; a failure counts if it shows again.
 
-        Where one of them does, the program is known to fail, and those that don't are left open. Where
-        none does, they are the grader's own.
+        If one of them does, the program is known to fail, and the others are left open. If none does, the failures are
+        the grader's own.
 
         Raises:
-            GraderError: a plain guest could not be had.
+            GraderError: a plain guest could not be started.
 
         """
         failed = {item.run.workload for item in found if item.run.status in FAILED}
@@ -58,7 +58,7 @@ class PlainGuest:
         ]
 
     def _right(self, group: Group, failed: set[str]) -> set[str]:
-        """Return which of the failed workloads of a group are right in a plain guest."""
+        """Return the failed workloads of a group that are right in a plain guest."""
         wanted = self._again(group, failed)
         job = self.device.job(self.submission, self.build, group, wanted, self.references)
         job = replace(job, options={**job.options, "plain": True, "in_place": self.in_place})
@@ -70,7 +70,7 @@ class PlainGuest:
         return {workload.name for workload, result in pairs if self._is_right(workload, result)}
 
     def _again(self, group: Group, failed: set[str]) -> tuple[Workload, ...]:
-        """Return what is run again: the failed ones, and what came before where buffers are shared."""
+        """Return the workloads to repeat: the failed ones, and the earlier ones where buffers are shared."""
         if not self.in_place:
             return tuple(w for w in group.workloads if w.name in failed)
         last = max(i for i, w in enumerate(group.workloads) if w.name in failed)

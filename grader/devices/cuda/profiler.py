@@ -16,14 +16,14 @@ from grader.records import Build, KernelProfile, Workload
 from grader.sandbox import Form, GuestJob, Limits
 
 MOST_LAUNCHES = 40
-"""Launches of one call that are profiled; each is run once for every pass of counters."""
+"""Most profiled launches of one call; each runs once for every pass of counters."""
 _NAME = re.compile(r"(?:void\s+)?([A-Za-z_][\w:]*)")
 _REFUSED = re.compile(r"==ERROR==\s*(.+)|==WARNING==\s*(No kernels.+)")
 
 
 @dataclass(frozen=True)
 class Profiled:
-    """What the profiler counted, or why it did not."""
+    """The profiler's counts, or why there are none."""
 
     kernels: tuple[KernelProfile, ...] = ()
     note: str = ""
@@ -42,7 +42,7 @@ def profile(
 ) -> Profiled:
     """Call the program of a job once, under ncu; its own kernels only.
 
-    What it says is shown and decides nothing: it runs beside the program, in the guest.
+    Its output is shown but decides nothing, since it runs beside the program, in the guest.
     """
     ncu = program()
     if ncu is None:
@@ -69,8 +69,8 @@ def profile(
 
 
 def _command(ncu: Path, kernels: str) -> tuple[str, ...]:
-    """Return ncu's command line; `kernels` is the pattern of the names that it looks at."""
-    # It unpacks its sections into the home folder, which a guest has none of.
+    """Return ncu's command line; `kernels` is the pattern of the names to profile."""
+    # It unpacks its sections into the home folder, which a guest lacks.
     started = ("/usr/bin/env", "HOME=/tmp", str(ncu))
     printed = ("--csv", "--page", "raw", "--target-processes", "all")
     asked = ("--metrics", ",".join(METRICS), "--launch-count", str(MOST_LAUNCHES))
@@ -79,7 +79,7 @@ def _command(ncu: Path, kernels: str) -> tuple[str, ...]:
 
 
 def installation(ncu: Path) -> tuple[Path, ...]:
-    """Return the folders that ncu, a script, looks for itself in."""
+    """Return the folders in which ncu, a script, searches for its installation."""
     beside = ncu.resolve().parent.parent.glob("nsight-compute*")
     return tuple(path for path in (Path("/opt/nvidia/nsight-compute"), *beside) if path.is_dir())
 

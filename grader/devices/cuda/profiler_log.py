@@ -20,7 +20,7 @@ _OPERATIONS = {
     for op in ("add", "mul", "fma")
 }
 METRICS = (_TIME, _READ, _WRITTEN, *_SECTORS, *_REQUESTS, _OCCUPANCY, *_OPERATIONS)
-"""What is asked of it; names as in Nsight Compute's metrics reference."""
+"""The requested metrics; names as in Nsight Compute's metrics reference."""
 _SCALES = {
     "": 1.0, "byte": 1.0, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "Tbyte": 1e12,
     "ns": 1.0, "nsecond": 1.0, "us": 1e3, "usecond": 1e3, "ms": 1e6, "msecond": 1e6, "s": 1e9,
@@ -31,7 +31,7 @@ Row = Mapping[str, float]
 
 
 def read(log: str) -> tuple[KernelProfile, ...]:
-    """Return what was counted, by kernel, the slowest first; none where the log holds no table."""
+    """Return the counts by kernel, the slowest first; none where the log has no table."""
     launches: dict[str, list[Row]] = defaultdict(list)
     for name, row in _rows(log):
         if name in launches or len(launches) < _MOST:

@@ -1,8 +1,8 @@
-"""compute-sanitizer around a guest: why a program went wrong on a GPU, in a guest of its own.
+"""compute-sanitizer around a separate guest, to find why a program went wrong on a GPU.
 
-Not by torch's caching allocator, which hides the bounds of tensors: each tensor is an allocation of
-its own. A run under a tool takes many times as long. It decides nothing but whether right values are sound
-(`grader.judge.soundness`), where a right program is looked at, which `--sanitize` asks for.
+It doesn't use torch's caching allocator, which hides the bounds of tensors: each tensor is a separate allocation. A run
+under a tool takes many times as long. It only decides whether right values are sound (`grader.judge.soundness`), if a
+right program is examined, with `--sanitize`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
     "hung": ("synccheck",),
     "incorrect": ALL,
 }
-"""Which tools can tell why, by the verdict's status."""
+"""Tools that can find the cause, by the verdict's status."""
 SECONDS = 60.0
-"""Wall time of a program under one tool."""
+"""Most wall time of a program under one tool."""
 HUNG_SECONDS = 15.0
-"""The same for one that never ends: a wait that can't be met is seen when it begins, or not at all."""
+"""The same for a program that never ends, where a deadlock is seen when it begins or not at all."""
 NO_CACHING = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
 
 
@@ -47,7 +47,7 @@ def program() -> Path | None:
 
 
 def tools_for(status: str, wish: bool | None) -> tuple[str, ...]:
-    """Return the tools that can tell why a verdict is as it is; all or none where that is wished."""
+    """Return the tools that can explain a verdict; all or none if requested."""
     if wish is None:
         return TOOLS.get(status, ())
     return ALL if wish else ()
@@ -83,10 +83,10 @@ def sanitize(
 
 
 def telling_workload(task: Task, evaluation: Evaluation) -> Workload | None:
-    """Return the smallest workload that went wrong, one that decides if there is one.
+    """Return the smallest wrong workload, a deciding one if there is one.
 
-    Where none did, the one that decides whose sizes are least round: tails are cut there, if anywhere.
-    What shows at other sizes only would be no more than a remark.
+    Otherwise return the deciding one with the least round sizes, where tails are most likely wrong. A defect at other
+    sizes only would be no more than a remark.
     """
     bad = {run.workload for run in evaluation.runs if run.status not in {"ran", "not_run"}}
     bad |= {item.workload for item in evaluation.comparisons if not item.equal}
@@ -98,7 +98,7 @@ def telling_workload(task: Task, evaluation: Evaluation) -> Workload | None:
 
 
 def is_examined(evaluation: Evaluation, workload: Workload) -> bool:
-    """Whether another device has seen each access of it: it found a reason, or values alone are wrong."""
+    """Whether the checker has seen each access of it, and found a reason or only wrong values."""
     if not all(clean(run) for run in evaluation.checked):
         return True
     ran = any(run.workload == workload.name and run.status == "ran" for run in evaluation.checked)
@@ -106,7 +106,7 @@ def is_examined(evaluation: Evaluation, workload: Workload) -> bool:
 
 
 def _roundness(workload: Workload) -> tuple[int, int]:
-    """Return how many dims of the inputs are multiples of half a warp, and then how large they are."""
+    """Return the number of the inputs' dims that are multiples of half a warp, and their sizes."""
     tensors = (item for item in workload.inputs if isinstance(item, TensorSpec))
     even = sum(dim % 16 == 0 for tensor in tensors for dim in tensor.shape)
     return even, element_count(workload)
@@ -133,7 +133,7 @@ def _under(
 
 
 def _note(tool: str, reply: GuestReply) -> Iterator[str]:
-    """Say so where a tool gave no summary: it failed, or it was too slow."""
+    """Return a note where a tool gave no summary, since it failed or was too slow."""
     if "ERROR SUMMARY" not in reply.log and "RACECHECK SUMMARY" not in reply.log:
         why = reply.reason or "it printed no summary"
         yield f"compute-sanitizer's {tool} did not finish: {why[:200]}"

@@ -1,8 +1,7 @@
-"""What compute-sanitizer prints, as evidence: the format of versions 2023 to 2025.
+"""Reads compute-sanitizer's output as evidence, in the format of versions 2023 to 2025.
 
-The text comes out of a process that runs generated code, so it may say anything: it explains a
-verdict, or takes `correct` away. Its kinds are named as the simulator names them, so that rules need not
-know where evidence comes from.
+The text comes from a process that runs generated code, so it is untrusted: it can explain a verdict, or take `correct`
+away. Its kinds have the simulator's names, so that rules are independent of the evidence's source.
 """
 
 from __future__ import annotations
@@ -52,10 +51,10 @@ SENTENCES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Report:
-    """One error that a tool tells of, at the place that it names."""
+    """One error reported by a tool, with its place."""
 
     kind: str
-    """As the simulator names it, e.g. `out-of-bounds`."""
+    """The simulator's name of the kind, e.g. `out-of-bounds`."""
     headline: str
     file: str = ""
     line: int = 0
@@ -63,15 +62,15 @@ class Report:
     thread: tuple[int, ...] = ()
     block: tuple[int, ...] = ()
     other_file: str = ""
-    """Of a race: where the second access is."""
+    """Place of the second access of a race."""
     other_line: int = 0
     details: str = ""
-    """What the tool says of address and allocation."""
+    """The tool's text on address and allocation."""
     count: int = 1
 
 
 def read(text: str) -> tuple[Report, ...]:
-    """Return the errors in a tool's text, equal places told once with how often; text of any shape."""
+    """Return the errors in a tool's text, of any shape; equal places once, with their count."""
     merged: dict[tuple[object, ...], Report] = {}
     for report in _reports(text.splitlines()[:MOST_LINES]):
         key = (report.kind, report.file, report.line, report.other_file, report.other_line)
@@ -81,7 +80,7 @@ def read(text: str) -> tuple[Report, ...]:
 
 
 def to_evidence(reports: Iterable[Report], source: Source, workload: str) -> Iterator[Evidence]:
-    """Yield evidence at lines of the submission, merged where two places come to one line."""
+    """Yield evidence at lines of the submission, merged where two places are on one line."""
     merged: dict[tuple[str, int, int], Evidence] = {}
     for report in reports:
         place = place_compiled_line(source, report.file, report.line)
@@ -95,7 +94,7 @@ def to_evidence(reports: Iterable[Report], source: Source, workload: str) -> Ite
 
 
 def _reports(lines: Iterable[str]) -> Iterator[Report]:
-    """Cut the text into reports: one begins where a marked line is indented by one space only."""
+    """Split the text into reports; each begins at a marked line that is indented by only one space."""
     current: list[str] = []
     for line in lines:
         body = line.removeprefix(_MARK)
@@ -113,7 +112,7 @@ def _report(lines: list[str]) -> Iterator[Report]:
         return
     headline = _PLAIN.sub(" ", lines[0])[:400]
     kind = next((kind for pattern, kind in _KINDS if pattern.search(headline)), "")
-    if not kind or headline.startswith("Info"):  # racecheck's word for writes of one value
+    if not kind or headline.startswith("Info"):  # racecheck's term for writes of one value
         return
     details = [_PLAIN.sub(" ", line)[:300] for line in lines[1:8]]
     whole = " ".join((headline, *details))
@@ -158,7 +157,7 @@ def _evidence(report: Report, place: Place | None, second: Place | None, workloa
 
 def _details(report: Report) -> Details | None:
     size = _BYTES.search(report.headline)
-    if report.kind == "race":  # "Warning" is racecheck's word for a hazard inside a warp
+    if report.kind == "race":  # "Warning" is racecheck's term for a hazard inside a warp
         return Race(within_warp=report.headline.startswith("Warning"))
     return MemoryAccess(width=int(size[1])) if size else None
 

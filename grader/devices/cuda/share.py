@@ -1,7 +1,7 @@
-"""Who may use a GPU now: a few guests at once, or one alone, across all graders of a user.
+"""Sharing of a GPU across all graders of a user: a few guests at once, or one alone.
 
-Results don't depend on neighbours, time does: guests that only compute share a GPU, one that is
-timed has it alone. Whoever wants it alone keeps newcomers out while those that are there end.
+Other guests affect times but not results: guests that only compute share a GPU, a timed one has it alone. A request for
+exclusive use keeps new guests out while the present ones end.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from grader.devices.cuda.gpu import GpuFacts
 
 T = TypeVar("T")
 FEWEST = 4
-"""Guests that may compute on one GPU at once, however small it is."""
+"""Number of guests that may compute on one GPU at once, of any size."""
 ROOM = 5 << 30
-"""Bytes of a GPU's memory that each guest beyond those should find."""
+"""Bytes of GPU memory that each further guest requires."""
 _WAIT = 0.05
 
 
@@ -43,7 +43,7 @@ def hold_seat(gpus: tuple[GpuFacts, ...], folder: Path) -> Iterator[GpuFacts]:
 
 @contextlib.contextmanager
 def alone(gpus: tuple[GpuFacts, ...], folder: Path) -> Iterator[GpuFacts]:
-    """Wait until one of the GPUs has no guest of any grader of this user, and hold it."""
+    """Wait until one of the GPUs has no guest of this user's graders, and hold it."""
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as held:
         gpu = _shut_one(gpus, folder, held)
@@ -53,7 +53,7 @@ def alone(gpus: tuple[GpuFacts, ...], folder: Path) -> Iterator[GpuFacts]:
 
 
 def seats(gpu: GpuFacts) -> int:
-    """Return how many guests may compute on a GPU at once: as many as have a core and room in its memory."""
+    """Return the number of guests that may compute on a GPU at once, limited by cores and its memory."""
     return max(FEWEST, min(os.cpu_count() or 1, gpu.memory // ROOM))
 
 
@@ -69,7 +69,7 @@ def shared_then_alone(
     work: Callable[[GpuFacts], T],
     crowded: Callable[[T], bool],
 ) -> T:
-    """Do it beside others; once more alone where what came of it could be its neighbours' fault."""
+    """Run a job beside others; repeat it alone where the outcome could be the others' fault."""
     with hold_seat(gpus, folder) as gpu:
         done = work(gpu)
     if not crowded(done):
@@ -79,7 +79,7 @@ def shared_then_alone(
 
 
 def _shut_one(gpus: tuple[GpuFacts, ...], folder: Path, held: contextlib.ExitStack) -> GpuFacts:
-    """Shut the door of a GPU that nobody else wants alone; one without guests, if there is one."""
+    """Close a GPU for new guests, one without guests if possible, unless another request has done so."""
     while True:
         for gpu in sorted(gpus, key=lambda one: not _empty(folder, one)):
             door = _door(folder, gpu)
@@ -90,7 +90,7 @@ def _shut_one(gpus: tuple[GpuFacts, ...], folder: Path, held: contextlib.ExitSta
 
 
 def _enter(door: FileLock, seat: FileLock) -> bool:
-    """Take a seat if the door is open and the seat free."""
+    """Take a seat if the GPU is open and the seat free."""
     if not _try(door):
         return False
     try:

@@ -1,4 +1,4 @@
-"""How long a program takes on a GPU, by a clock that it can't reach; see docs/timing.md."""
+"""Timing of a program on a GPU, by a clock that it can't reach; see docs/timing.md."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from grader.records import (
 )
 
 BATCH_SECONDS = 0.03
-"""A batch is made to take at least so long, where memory allows; an order takes 0.1 ms."""
+"""Least seconds of a batch, where memory allows; a request takes 0.1 ms."""
 MOST_CALLS = 512
 MEMORY_SHARE = 0.4
-"""Part of the GPU's memory that one of two guests may plan with."""
+"""Share of the GPU's memory for each of the two guests."""
 LEAST_ROUNDS, MOST_ROUNDS = 7, 200
 CHECKED = 1 << 16
-"""Elements compared after each round, over all of its calls."""
+"""Elements compared after each round, in all of its calls."""
 CHECKED_FIRST = 1 << 23
 """Elements compared before anything is timed."""
 DRIFT = 0.05
-"""Relative change of the clock over the rounds that makes them be measured again."""
+"""Relative change of the clock over the rounds above which they are repeated."""
 BLOCK = 64
 MOST_BLOCKS = 4096
 HIDDEN = 0.5
-"""Part of its time that a program may spend where it is not looked at, before that is dishonest."""
+"""Share of its time that a program may spend outside the timed bracket before that is dishonest."""
 NOISE = 0.01
-"""Seconds by which times out of the bracket may differ without meaning anything."""
+"""Seconds by which times outside the bracket may differ by chance."""
 
 
 def arguments(workload: Workload) -> list[JsonValue]:
-    """Return how a guest is told what inputs to make."""
+    """Return the description of the inputs for a guest."""
     return [
         ["made", item.model_dump(mode="json")]
         if isinstance(item, TensorSpec)
@@ -67,9 +67,9 @@ def output_bytes(batch: Batch) -> int:
 
 
 def wanted_elements(random: SystemRandom, calls: int, elements: int) -> dict[str, JsonValue]:
-    """Return which elements are to be handed over: all of a small output, else random blocks.
+    """Return the elements to fetch: all of a small output, else random blocks.
 
-    First and last block are always among them: that is where tails go wrong.
+    First and last block are always included, since tails go wrong there.
     """
     each = max(elements // calls, 4 * BLOCK)
     block = max(BLOCK, each // MOST_BLOCKS)
@@ -96,15 +96,15 @@ class Match:
         self._random = SystemRandom()
         self.calls = 1
         self.moved = 0
-        """Bytes that one call must move at least."""
+        """Least bytes that one call must move."""
         self.clocks: list[int | None] = []
         """The multiprocessors' clock after each round, in MHz."""
 
     def first(self, candidate: TimingWorker, reference: TimingWorker) -> Doubt | None:
-        """Play one call on each, and settle how many calls a batch has; return what differs."""
+        """Run one call on each, and choose the number of calls in a batch; return the difference."""
         for worker in (candidate, reference):
             worker.prepare(arguments(self._workload), 1)
-        # The first call loads modules and tunes; the second is looked at.
+        # The first call loads modules and tunes; the second is compared.
         for turn, want in enumerate((UNSEEN, wanted_elements(self._random, 1, CHECKED_FIRST))):
             seed = self._draw(turn)
             ours, theirs = candidate.play(1, seed, want), reference.play(1, seed, want)
@@ -140,9 +140,9 @@ class Match:
     ) -> tuple[dict[str, Series], list[Doubt]]:
         """Alternate until the intervals are narrow or the time is up.
 
-        The first of the workers is checked against the second after each round: the reference
-        computes a round's result only once the candidate has handed its own over. Returns the
-        series, and calls whose results differ: no more than a suspicion, which stops nothing.
+        The first of the workers is checked against the second after each round: the reference computes a round's result
+        only after the candidate has returned its own. Returns the series, and calls whose results differ, which are
+        only suspicions and stop nothing.
         """
         series = {what: Series(what) for what in workers}
         doubts: list[Doubt] = []
@@ -151,7 +151,7 @@ class Match:
             worker.prepare(arguments(self._workload), self.calls)
         overhead = min(list(workers.values())[1].overhead() for _ in range(5))
         end = time.monotonic() + seconds
-        due = LEAST_ROUNDS  # the intervals are looked at now and then: that takes the host's time
+        due = LEAST_ROUNDS  # the intervals are computed from time to time, since that takes the host's time
         for turn in range(MOST_ROUNDS + 1):
             seed, want = self._draw(100 + turn), wanted_elements(self._random, self.calls, CHECKED)
             batches = {what: p.play(self.calls, seed, want) for what, p in workers.items()}
@@ -168,12 +168,12 @@ class Match:
                 if narrow(series.values()):
                     break
                 due += -(-due // 4)
-        with contextlib.suppress(WorkerGoneError):  # nothing hangs on what is only explained
+        with contextlib.suppress(WorkerGoneError):  # explanations decide nothing
             self._explain(series, workers)
         return series, doubts
 
     def _explain(self, series: dict[str, Series], workers: dict[str, TimingWorker]) -> None:
-        """Ask each guest what its time is made of, and what memory a call takes."""
+        """Query each guest for the parts of its time, and the memory of a call."""
         for what, one in series.items():
             bracket = self.calls * float(np.median(one.seconds))
             one.peak = workers[what].cost(count=False).peak
@@ -189,7 +189,7 @@ class Match:
 
 
 def suspicions(ours: Series, theirs: Series, calls: int, floor: float) -> Sequence[str]:
-    """Return what speaks against the times that ours showed, with both figures of each."""
+    """Return reasons to doubt the candidate's times, each with both figures."""
     bracket = calls * float(np.median(ours.seconds))
     claimed = calls * float(np.median(ours.claimed))
     outside = float(np.median(np.array(ours.outside) - np.array(theirs.outside)))

@@ -1,4 +1,4 @@
-"""What a timed call gave, held against the reference: by the verdict's own tolerance, and float64."""
+"""Comparison of a timed call's result with the reference, by the verdict's tolerance and in float64."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from grader.judge.tolerance import tolerance
 from grader.records import Comparison, JsonValue, Mismatch, Task, Workload
 
 SLACK = 4.0
-"""Two float32 results may differ by so many times what one may differ from float64's."""
+"""Factor on the tolerance for the difference of two float32 results."""
 CLEARLY = 4.0
-"""Times the tolerance that a difference must exceed before it can be anything but rounding."""
+"""Factor on the tolerance above which a difference can't be rounding."""
 
 Mask = Callable[[np.ndarray, int], np.ndarray]
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """One call whose result differs from eager torch's: a suspicion, until float64 has been asked."""
+    """One call whose result differs from eager torch's: a suspicion, until it is compared with float64."""
 
     seed: int
-    """Of the call's inputs: a batch of one call with this seed has the same."""
+    """Seed of the call's inputs: a batch of one call with this seed has the same."""
     want: Mapping[str, JsonValue]
-    """Which elements were looked at."""
+    """The compared elements."""
     ours: Batch
     theirs: Batch
     mismatch: Mismatch
     before: tuple[int, ...] = ()
-    """Seeds of calls in the same buffers before it, where they are part of what is to be measured again."""
+    """Seeds of earlier calls in the same buffers, which the replay repeats."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Checks:
     workload: Workload
 
     def against_eager(self, ours: Batch, eager: Batch, times: float = 1.0) -> Mismatch | None:
-        """Return how the chosen elements differ from eager torch's, which may be off itself."""
+        """Return the difference of the chosen elements from eager torch's, which may be inexact itself."""
 
         def mask(array: np.ndarray, i: int) -> np.ndarray:
             theirs, bound = eager.outputs[i], tolerance(self.task, self.workload, str(array.dtype))
@@ -59,9 +59,9 @@ class Checks:
     def against_exact(
         self, ours: Batch, eager: Batch, exact: Batch, times: float = 1.0
     ) -> Mismatch | None:
-        """Return how the chosen elements differ from the reference in float64.
+        """Return the difference of the chosen elements from the reference in float64.
 
-        By the tolerance of the verdict, `times` as wide; eager torch's own error widens it.
+        The verdict's tolerance is used with the factor `times`; eager torch's own error widens it.
         """
 
         def mask(array: np.ndarray, i: int) -> np.ndarray:
@@ -71,7 +71,7 @@ class Checks:
         return self._form(ours, eager) or _values(ours, exact, mask)
 
     def comparison(self, doubt: Doubt, mismatch: Mismatch) -> Comparison:
-        """Return the comparison that says that a call's result is wrong."""
+        """Return the comparison for a wrong result of a call."""
         pairs = zip(doubt.ours.outputs, doubt.theirs.outputs, strict=False)
         return Comparison(
             workload=self.workload.name,
@@ -95,7 +95,7 @@ class Checks:
 
 def _values(ours: Batch, right: Batch, mask: Mask) -> Mismatch | None:
     for i, (a, r) in enumerate(zip(ours.outputs, right.outputs, strict=True)):
-        if a.shape != r.shape:  # float64 took another way, and says nothing of this one
+        if a.shape != r.shape:  # float64 took another branch, so it is not comparable
             continue
         wrong = mask(a, i)
         if wrong.any():

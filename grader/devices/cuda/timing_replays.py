@@ -1,9 +1,8 @@
-"""Single calls measured again before anything that a timed guest showed is charged.
+"""Replays of single calls, before a failure of a timed guest is charged.
 
-A guest that is timed runs batches, in buffers and at requests of ours. What it showed is charged to the program
-only where the same call goes wrong in a plain guest too (`grader.guest.plain_run`), by the verdict's
-own tolerance and beside float64. What is wrong in a batch and always right alone is dishonest, and only
-where it is wrong by far.
+A timed guest runs batches in our buffers and at our requests. A failure is charged to the program only where the same
+call also fails in a plain guest (`grader.guest.plain_run`), by the verdict's tolerance against float64. A result that
+is wrong in a batch but always right alone is dishonest, and only where it is far off.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from grader.devices.timed import Timed
 from grader.records import Mismatch, Run, RunStatus
 
 MOST = 8
-"""Suspicious calls of batches that are looked at: the worst of them, and some at random."""
+"""Suspicious calls of batches that are examined: the worst of them, and some at random."""
 REPLAYS = 6
-"""Times that a call is measured alone before it counts as always right there."""
+"""Replays of a call alone before it counts as always right there."""
 CALLS = 4
-"""Calls on inputs of their own that a program gets to show again that it fails."""
+"""Calls on new inputs in which a failed program may fail again."""
 SHOWN = frozenset({"raised", "crashed"})
-"""How a guest ends where the program failed."""
+"""Statuses of a guest whose program failed."""
 PLAIN = "plain"
 """The name of the plain guest."""
 
@@ -42,13 +41,13 @@ class Suspect:
 
     doubt: Doubt
     exact: Batch | None
-    """Float64's result; None if there is none, for lack of memory or of operators."""
+    """The float64 result; None if unavailable, for lack of memory or operators."""
     mismatch: Mismatch
 
 
 @dataclass(frozen=True)
 class Replays:
-    """Where single calls of one program and of its reference are measured again."""
+    """Replays single calls of one program and of its reference."""
 
     checks: Checks
     plain: Enter
@@ -57,7 +56,7 @@ class Replays:
     """A guest with the reference in float64."""
 
     def first_result(self, doubt: Doubt) -> Timed | None:
-        """Return what the doubt about a program's first result comes to; None where that is right."""
+        """Return the outcome of the doubt about a program's first result; None where that is right."""
         suspect = next(iter(self._suspects([doubt])), None)
         if suspect is None:
             return None
@@ -71,7 +70,7 @@ class Replays:
         return self._wrong(suspect, again)
 
     def batches(self, doubts: Sequence[Doubt]) -> Timed | None:
-        """Return what doubts about timed batches come to; None where they come to nothing."""
+        """Return the outcome of doubts about timed batches; None where they are unfounded."""
         suspects = self._suspects(_some(doubts))
         if not suspects:
             return None
@@ -83,7 +82,7 @@ class Replays:
             return self._outcome_without_result(error)
 
     def failure(self, reference: TimingWorker, failed: Run) -> Timed:
-        """Return what a failure in a timed guest comes to: charged where a plain guest fails as well."""
+        """Return the outcome of a failure in a timed guest: charged where a plain guest fails as well."""
         try:
             with self.plain() as worker:
                 right = self._plainly_right(worker, reference)
@@ -108,7 +107,7 @@ class Replays:
         return True
 
     def _suspects(self, doubts: Sequence[Doubt]) -> list[Suspect]:
-        """Return the doubts that the verdict's tolerance bears out, beside float64's results."""
+        """Return the doubts confirmed by the verdict's tolerance, with the float64 results."""
         found = []
         for doubt, exact in zip(doubts, self._exactly(doubts), strict=True):
             mismatch = self._mismatch(doubt, doubt.ours, exact)
@@ -116,7 +115,7 @@ class Replays:
         return found
 
     def _exactly(self, doubts: Sequence[Doubt]) -> list[Batch | None]:
-        """Return float64's results of these calls; None if there is none of the same shapes."""
+        """Return the float64 results of these calls; None if there is none of the same shapes."""
         found: list[Batch | None] = []
         with contextlib.suppress(WorkerGoneError), self.exact() as worker:
             for doubt in doubts:
@@ -141,7 +140,7 @@ class Replays:
         return self.checks.against_exact(ours, doubt.theirs, exact, times)
 
     def _again(self, worker: TimingWorker, suspect: Suspect) -> Mismatch | None:
-        """Play the call alone in a plain guest; return how its result is wrong."""
+        """Run the call alone in a plain guest; return the mismatch of its result."""
         doubt = suspect.doubt
         return self._mismatch(doubt, self._replay(worker, doubt), suspect.exact)
 
@@ -166,14 +165,14 @@ class Replays:
         return Timed(run=ran, comparison=self.checks.comparison(suspect.doubt, mismatch))
 
     def _outcome_without_result(self, error: WorkerGoneError) -> Timed:
-        """Return what it means that a plain guest gave no result."""
+        """Return the outcome for a plain guest without a result."""
         if error.how not in SHOWN:
             why = error.how.replace("_", " ")
             return self._ours(f"it could not be measured again without the clock: {why}: {error}")
         return Timed(run=failed_run(self.checks.workload.name, error))
 
     def _ours(self, what: str) -> Timed:
-        """Return the grader's own failure: what it saw is not what a plain script sees."""
+        """Return the grader's own failure: a plain script doesn't show this behaviour."""
         name = self.checks.workload.name
         reason = f"on {name} only the timed guest went wrong; a plain guest did not: {what}"
         run = Run(workload=name, device="cuda", status="grader_error", reason=brief(reason)[:2000])

@@ -1,4 +1,4 @@
-"""What the batches of one program took, and what can be said of their median."""
+"""Times of one program's batches, and statistics of their median."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.devices.cuda.timing_worker import Batch
 from grader.records import Timing
 
 NARROW = 0.02
-"""Relative width of the interval at which a measurement is good enough."""
+"""Relative width of the interval at which a measurement is precise enough."""
 RESAMPLES = 2000
 BETWEEN = 0.015
 """Relative half-width of what differs from process to process and stays the same within one.
@@ -24,20 +24,20 @@ standard deviation of 0.8 % of their mean on an H200 (2026-11-22), and intervals
 
 @dataclass
 class Series:
-    """What one guest's batches took, in seconds a call."""
+    """Times of one guest's batches, in seconds a call."""
 
     what: str
     seconds: list[float] = field(default_factory=list)
     claimed: list[float] = field(default_factory=list)
     outside: list[float] = field(default_factory=list)
-    """Seconds a batch that it took to make inputs and to answer."""
+    """Seconds in each batch to make inputs and to answer."""
     queued: float | None = None
     """Seconds a call with the launches queued ahead, as the guest's events claim."""
     peak: int | None = None
-    """Bytes of one call beside its inputs, as the guest says."""
+    """Bytes of one call beside its inputs, as the guest reports."""
 
     def add(self, batch: Batch, calls: int, overhead: float) -> None:
-        """Note one batch; an empty order's time is nobody's."""
+        """Add one batch, without the time of an empty request."""
         self.seconds.append(max(batch.seconds - overhead, 1e-9) / calls)
         self.claimed.append(batch.claimed / calls)
         self.outside.append(batch.preparing + batch.answering)
@@ -76,7 +76,7 @@ def narrow(series: Iterable[Series]) -> bool:
 
 
 def ratio(ours: Series, theirs: Series) -> tuple[float, float, float]:
-    """Return how many times faster ours is, with its 95% interval.
+    """Return the speed-up with its 95% interval.
 
     From the rounds' own ratios, and wider by what rounds of the same two processes can't show
     (Georges, Buytaert, Eeckhout 2007: several invocations, here known beforehand), and by half of

@@ -1,4 +1,4 @@
-"""One program timed on one GPU: its guest, those of its baselines, and what came of it."""
+"""The timing session of one program on one GPU: its guest, those of its baselines, and the results."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 BUDGET = 8.0
 """Seconds of alternating rounds for one pair."""
 START = 240.0
-"""Seconds that a guest may live, compiling included."""
+"""Time limit of a guest in seconds, including compilation."""
 OURS, EAGER = "submission", "eager"
 
 
 @dataclass(frozen=True)
 class TimingSession:
-    """What the timing of one program hangs on."""
+    """The inputs and state of one program's timing."""
 
     device: CudaDevice
     gpu: GpuFacts
@@ -50,12 +50,12 @@ class TimingSession:
     workload: Workload
     references: References
     state: Mapping[str, np.ndarray] | None
-    """Weights that both sides get; None where each draws its own under one seed."""
+    """Weights loaded on both sides; None where each draws its own under one seed."""
 
     def time(self, job: GuestJob, *, measure: bool = True) -> Timed:
-        """Time the program of a job; says why not where that can't be done.
+        """Time the program of a job; returns the reason where that is impossible.
 
-        Without `measure` only its first result is held against the reference's.
+        Without `measure` only its first result is compared with the reference's.
         """
         try:
             with self._worker(self._reference(), EAGER) as eager:
@@ -81,7 +81,7 @@ class TimingSession:
             if error.who == EAGER and error.how in SHOWN:
                 raise
             return self._outcome_of_lost_worker(replays, eager, error)
-        eager.prepare(arguments(self.workload), 1)  # the memory of a batch is wanted now
+        eager.prepare(arguments(self.workload), 1)  # free memory for a batch
         found = replays.batches(doubts) if doubts else None
         return found or self._outcome(match, series, seen, eager)
 
@@ -96,7 +96,7 @@ class TimingSession:
     def _play_rounds(
         self, match: Match, workers: dict[str, TimingWorker], seconds: float
     ) -> tuple[dict[str, Series], list[Doubt], str]:
-        """Play the rounds, once more if the GPU's clock changed; return what was seen of it too."""
+        """Run the rounds, once more if the GPU's clock changed; also return a note on it."""
         series, doubts = match.play(workers, seconds)
         seen = condition(self.gpu, len(workers))
         if match.unsteady is None:
@@ -110,7 +110,7 @@ class TimingSession:
     def _outcome_of_lost_worker(
         self, replays: Replays, eager: TimingWorker, error: WorkerGoneError
     ) -> Timed:
-        """Return how it failed, if that can't be the grader's doing, or the other guest's."""
+        """Return how it failed, if that is neither the grader's nor the other guest's fault."""
         if error.how in SHOWN:
             return replays.failure(eager, failed_run(self.workload.name, error))
         why = error.how.replace("_", " ")
@@ -125,7 +125,7 @@ class TimingSession:
         calls = f"{len(ours.seconds)} batches of {match.calls} calls, no two on the same inputs"
         notes = {OURS: f"{calls}; {seen}", EAGER: calls}
         timings = [one.timing(self.workload.name, notes[one.what]) for one in series.values()]
-        # Other mathematics may do with fewer operations; what was not moved was not used.
+        # Another algorithm may need fewer operations; bytes that were not moved were not used.
         found = suspicions(ours, eager, match.calls, work.bytes / work.bandwidth)
         return Timed(
             timings=(*timings, _floor(work)),
@@ -135,9 +135,9 @@ class TimingSession:
         )
 
     def _work(self, match: Match, reference: TimingWorker) -> Work:
-        """Return what there is to do, as the reference does it, and the GPU's peaks."""
+        """Return the reference's work, and the GPU's peaks."""
         counted = Cost(0, 0, 0)
-        with contextlib.suppress(WorkerGoneError):  # a model that torch can't look into
+        with contextlib.suppress(WorkerGoneError):  # a model whose operations torch can't count
             reference.prepare(arguments(self.workload), 1)
             counted = reference.cost(count=True)
         return Work(
@@ -151,13 +151,13 @@ class TimingSession:
 
     @property
     def _dtype(self) -> str:
-        """The type that products are of: that of the first floating-point input."""
+        """Dtype of products: that of the first floating-point input."""
         specs = [item for item in self.workload.inputs if isinstance(item, TensorSpec)]
         kinds = [spec.dtype for spec in specs if "float" in spec.dtype]
         return kinds[0] if kinds else "float32"
 
     def _time_compiled(self, eager: TimingWorker) -> Timing | None:
-        """Return torch.compile's time, measured in turns with eager torch once a task."""
+        """Return torch.compile's time, measured in alternation with eager torch once for each task."""
         known = self.device.compiled
         key = f"{self.task.key} {self.gpu.uuid}"
         if key not in known:
@@ -179,7 +179,7 @@ class TimingSession:
         return None if doubts else series["compile"].timing(self.workload.name, note)
 
     def _peak(self, what: str) -> float:
-        """Return what this GPU reaches at best, measured once a grading: of a copy, or a product."""
+        """Return this GPU's peak for a copy or a product, measured once in each grading."""
         known, key = self.device.peaks, f"{self.gpu.uuid} {what}"
         if key not in known:
             own = self._environment()
@@ -200,7 +200,7 @@ class TimingSession:
         return Match(self.task, self.workload, self.gpu.memory, draw, watched)
 
     def _reference(self, *, double: bool = False, compiled: bool = False) -> GuestJob:
-        # Inductor asks for the user's name, and a guest's user id has none.
+        # Inductor queries the user's name, and a guest's user id has none.
         more = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "USER": "guest"} if compiled else {}
         return GuestJob(
             role="reference",

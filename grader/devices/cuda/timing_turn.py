@@ -1,4 +1,4 @@
-"""One program's turn on the clock: alone on a GPU, beside eager torch, and then under the profiler."""
+"""One program's exclusive turn on a GPU: timed beside eager torch, then profiled."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from grader.devices.cuda.device import CudaDevice
 
 PROFILING = 240.0
-"""Seconds that a program may live under the profiler."""
+"""Time limit of a program under the profiler in seconds."""
 
 
 def time_program(
     device: CudaDevice, submission: Submission, build: Build, task: Task, references: References
 ) -> Timed:
-    """Time a correct program; without the option `timing` only its result at full size is looked at.
+    """Time a correct program; without the option `timing` only its result at full size is compared.
 
     Raises:
         GraderError: the GPU can't be used any more.
@@ -51,14 +51,14 @@ def time_program(
 
 
 def workload_to_time(task: Task) -> Workload:
-    """Return the workload that time is measured on: full-size, else the largest of the nominal."""
+    """Return the workload to time: the full-size one, else the largest nominal one."""
     nominal = [w for w in task.workloads if w.role == "nominal"] or list(task.workloads)
     return task.full or max(nominal, key=element_count)
 
 
 @dataclass(frozen=True)
 class _Weights:
-    """What is loaded into both models, and what the reference had drawn before."""
+    """Weights loaded into both models, and the reference's initial ones."""
 
     state: Mapping[str, np.ndarray] | None = None
     initial: Mapping[str, np.ndarray] | None = None
@@ -74,7 +74,7 @@ class _Session:
     workload: Workload
 
     def on(self, gpu: GpuFacts, weights: _Weights) -> Timed:
-        """Time it on this GPU, and leave that healthy behind."""
+        """Time it on this GPU, and check the GPU's health afterwards."""
         device, options = self.device, self.device.options
         stand = TimingSession(device, gpu, self.task, self.workload, self.references, weights.state)
         job = self._job(gpu, weights)
@@ -93,7 +93,7 @@ class _Session:
         return replace(job, state=weights.state, initial=weights.initial, env=own)
 
     def weights(self) -> _Weights:
-        """Return the weights that both sides get; none where each draws its own, as everywhere else."""
+        """Return the weights loaded on both sides; none where each draws its own, as in other runs."""
         if self.workload.weights == "initial":
             return _Weights()
         device, seed = self.device, self.references.guest_seed

@@ -1,4 +1,4 @@
-"""A guest that runs timed batches whenever it is asked to; the clock is here."""
+"""The timing worker: a guest that runs batches on request, with the clock on the host."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     import numpy as np
 
 PATIENCE = 60.0
-"""Seconds that one order may take."""
+"""Time limit of one request in seconds."""
 UNSEEN: Mapping[str, JsonValue] = {"most": 1, "block": 64, "parts": [0.0, 1.0]}
-"""What is wanted of results that nobody compares: as little as can be asked for."""
+"""Elements to fetch of results that aren't compared: as few as possible."""
 CYCLES = 2e9
-"""Clock cycles that a GPU of today has in a second, about."""
+"""Approximate clock cycles of a current GPU in a second."""
 
 Order = Callable[[HostChannel, float], object]
 
 
 class WorkerGoneError(Exception):
-    """The guest has ended, or could not do what it was asked; the text says why."""
+    """The guest has ended, or could not serve a request; the text says why."""
 
     def __init__(self, reason: str, how: str = "raised", who: str = "") -> None:
         super().__init__(reason)
@@ -42,7 +42,7 @@ class WorkerGoneError(Exception):
 
 @dataclass(frozen=True)
 class Cost:
-    """What one call of a program takes, by its guest's own word."""
+    """Cost of one call of a program, as its guest reports."""
 
     peak: int
     """Bytes of torch's allocator beside the inputs."""
@@ -56,24 +56,24 @@ class Batch:
     """One timed batch; seconds by the host's clock."""
 
     seconds: float
-    """From the order to the word that all is done."""
+    """Seconds from the request to the answer that all is done."""
     claimed: float
-    """What the guest's events say that it took."""
+    """Seconds by the guest's events."""
     preparing: float
-    """What making the inputs took."""
+    """Seconds to make the inputs."""
     answering: float
-    """What handing over the chosen elements took."""
+    """Seconds to fetch the chosen elements."""
     outputs: tuple[np.ndarray, ...]
-    """For each output the chosen elements: one row for each call."""
+    """The chosen elements of each output, one row for each call."""
     shapes: tuple[tuple[int, ...], ...]
 
     def of_call(self, call: int) -> Batch:
-        """Return what one of its calls gave, as the outputs of a batch of one."""
+        """Return one call's result, as the outputs of a batch of one."""
         return replace(self, outputs=tuple(array[call : call + 1] for array in self.outputs))
 
 
 class TimingWorker:
-    """One guest, held in a thread of its own, which takes orders until it is closed."""
+    """One guest, served by its own thread, which takes requests until it is closed."""
 
     def __init__(self, job: GuestJob, form: Form, limits: Limits, who: str = "") -> None:
         self._who = who
@@ -111,7 +111,7 @@ class TimingWorker:
         return answer
 
     def ready(self) -> None:
-        """Wait until the guest has constructed its model; guests start beside each other.
+        """Wait until the guest has constructed its model; guests start in parallel.
 
         Raises:
             WorkerGoneError: it could not.
@@ -135,7 +135,7 @@ class TimingWorker:
         return self._reply
 
     def prepare(self, arguments: Sequence[JsonValue], calls: int) -> None:
-        """Have buffers made for batches of so many calls.
+        """Allocate buffers for batches of this number of calls.
 
         Raises:
             WorkerGoneError: it can't, e.g. for lack of memory.
@@ -146,7 +146,7 @@ class TimingWorker:
         self._ask(lambda channel, end: _do(channel, end, frame))
 
     def overhead(self) -> float:
-        """Return the seconds that an order with nothing to do takes."""
+        """Return the seconds of an empty request."""
         return float(
             self._ask(lambda channel, end: _do(channel, end, Frame("go", {"calls": 0}))[0])
         )
@@ -161,7 +161,7 @@ class TimingWorker:
         return float(self._ask(lambda channel, end: _do(channel, end, frame)[1])) / 1e3 / calls
 
     def cost(self, *, count: bool) -> Cost:
-        """Return what one call takes; operations only where they are to be counted."""
+        """Return the cost of one call; operations only if requested."""
         frame = Frame("cost", {"count": count})
 
         def ask(channel: HostChannel, end: float) -> Cost:
@@ -173,7 +173,7 @@ class TimingWorker:
         return answer
 
     def play(self, calls: int, seed: int, wanted: Mapping[str, JsonValue]) -> Batch:
-        """Play one batch: new inputs, the calls, and then the elements that are wanted.
+        """Run one batch: new inputs, the calls, and then the requested elements.
 
         Raises:
             WorkerGoneError: the program failed, or its process ended.
@@ -204,7 +204,7 @@ class TimingWorker:
 
 
 def _do(channel: HostChannel, end: float, frame: Frame) -> tuple[float, float]:
-    """Give one order; return seconds by our clock until its answer, and what the answer claims."""
+    """Send one request; return the seconds by our clock until the answer, and the answer's claims."""
     channel.send(frame)
     channel.flush(end)
     answer = channel.receive(end, "timed")

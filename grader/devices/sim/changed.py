@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 SETTINGS: Mapping[str, JsonValue] = {"check_races": 0, "count_lines": 0, "report_lines": 0}
 MOST = 64
-"""Programs that are looked at."""
+"""Most programs that are read."""
 MOST_PROGRAM = 4 << 20
-"""Bytes of a program that is read."""
+"""Most bytes of a program."""
 
 
 def run_changed(
@@ -33,7 +33,7 @@ def run_changed(
     workload: Workload,
     asked: JsonValue,
 ) -> Changed:
-    """Return what a workload's outputs are under each change, and the programs that were launched.
+    """Return a workload's outputs under each change, and the launched programs.
 
     Raises:
         GraderError: the device can't be used any more.
@@ -73,7 +73,7 @@ def _programs(
 
 
 def _unpack_program(text: str) -> bytes:
-    """Return a program's bytes; none where the guest sent no such thing."""
+    """Return a program's bytes; none where the guest sent something invalid."""
     try:
         return zlib.decompressobj().decompress(base64.b64decode(text), MOST_PROGRAM)
     except (ValueError, zlib.error):

@@ -40,24 +40,24 @@ from grader.source import Source, parse
 from grader.store import Store
 
 SHARE = 0.45
-"""Part of a program's wall time that the kernels of one workload may use."""
+"""Share of a program's wall time for the kernels of one workload."""
 ALONE = 0.75
 """The same for a costly workload, which is its task's only one."""
 
 
 @dataclass(frozen=True)
 class Simulator(GuestDevice):
-    """Device `sim`, for one GPU that it stands for."""
+    """Device `sim`, which models one GPU."""
 
     gpu: Gpu
     idle: bool = False
     """Whether kernels are left out."""
     blocks: int = 0
-    """How many blocks of each launch run; 0 for all."""
+    """Number of blocks of each launch that run; 0 for all."""
     exact_references: dict[str, GuestResult] = field(
         default_factory=dict, compare=False, repr=False
     )
-    """References in exact arithmetic, which all answers to a task share."""
+    """Reference results in exact arithmetic, shared by all answers to a task."""
 
     @property
     def name(self) -> str:
@@ -66,7 +66,7 @@ class Simulator(GuestDevice):
 
     @property
     def arch(self) -> str:
-        """Return the compute capability of the GPU that it stands for."""
+        """Return the compute capability of the modelled GPU."""
         return self.gpu.arch
 
     @cached_property
@@ -87,7 +87,7 @@ class Simulator(GuestDevice):
         }
 
     def warm_up(self) -> None:
-        """Begin to load what guests are forked from."""
+        """Start the fork servers of the guests."""
         prepared = self.prepared
         warm_up(self.form, (str(prepared.library), str(prepared.torch_library)))
 
@@ -100,7 +100,7 @@ class Simulator(GuestDevice):
     def record(
         self, workload: Workload, result: GuestResult, reply: GuestReply, source: Source
     ) -> Run:
-        """Return how one workload's run ended, with what the simulator saw."""
+        """Return the record of one workload's run, with the simulator's evidence."""
         return run_of(workload, result, reply, source, self._seconds(alone=workload.costly))
 
     def job(
@@ -116,12 +116,12 @@ class Simulator(GuestDevice):
         settings = job.options["simulator"]
         if not any(w.costly for w in workloads) or not isinstance(settings, Mapping):
             return job
-        # Marking each access for races is half of what a kernel's run takes.
+        # Marking each access for races takes half of a kernel's time.
         alone = {**settings, "seconds": self._seconds(alone=True), "check_races": 0}
         return replace(job, options={**job.options, "simulator": alone})
 
     def dry_run(self, submission: Submission, build: Build, task: Task, seed: int) -> Run | None:
-        """Call forward at the full size, where the kernels' first and last blocks are run."""
+        """Do a dry run at the full size, with the kernels' first and last blocks."""
         return dry_run(self, submission, build, task, seed)
 
     def trace(
@@ -134,11 +134,11 @@ class Simulator(GuestDevice):
         asked: Sequence[tuple[int, int]] = (),
         larger: LargerLaunch | None = None,
     ) -> Traced:
-        """Run one workload and keep where its values come from, or run it with a larger launch."""
+        """Run one workload with provenance, or with a larger launch."""
         return trace(self, submission, build, task, references, workload, asked, larger)
 
     def literal(self, submission: Submission, build: Build, workload: Workload) -> Build:
-        """Return a build that is not optimised; Triton's is as it is."""
+        """Return a build without optimisation; Triton's is unchanged."""
         if compiles_when_launched(parse(submission.code)):
             return build
         made = self.literal_build(submission, workload.init)
@@ -170,7 +170,7 @@ class Simulator(GuestDevice):
     def launched_at_full_size(
         self, submission: Submission, build: Build, task: Task, seed: int
     ) -> frozenset[str] | None:
-        """Return the kernels of such a call."""
+        """Return the kernels that forward launches in such a dry run."""
         return launched_at_full_size(self, submission, build, task, seed)
 
     def look_at_full_size(
@@ -182,18 +182,18 @@ class Simulator(GuestDevice):
         *,
         library: bool,
     ) -> tuple[Evidence, ...]:
-        """Run the first block of each launch at full size; all of it on the first rows, where that tells nothing."""
+        """Run the first block of each launch at full size; where that is inconclusive, run the first rows completely."""
         part = find()
         if part is None:
             return ()
-        # A library's work isn't done block by block.
+        # A library's work isn't split into blocks.
         blocks = () if library else full_size(self, submission, build, task, part)
         return blocks or first_rows(self, submission, build, task, part)
 
     def run_idle(
         self, submission: Submission, build: Build, task: Task, references: References
     ) -> list[RunResult]:
-        """Run it on a simulator that checks launches and executes no kernel."""
+        """Run the program on a simulator that checks launches and executes no kernel."""
         return self.without_kernels.run(submission, build, task, references)
 
     @property
@@ -202,7 +202,7 @@ class Simulator(GuestDevice):
         return replace(self, idle=True)
 
     def gives_up(self, results: Iterable[RunResult]) -> bool:
-        """Whether one of them took too long: with other weights it takes as long."""
+        """Whether one of them took too long, since it takes as long with other weights."""
         return any(item.run.status == "timeout" for item in results)
 
     def lost(self, result: GuestResult) -> bool:
@@ -212,7 +212,7 @@ class Simulator(GuestDevice):
         return isinstance(host, dict) and bool((host.get("host") or {}).get("sticky"))
 
     def guest_options(self, build: Build | None = None) -> dict[str, JsonValue]:
-        """Return what `grader.guest.cuda_face.install` is given."""
+        """Return the options for `grader.guest.cuda_face.install`."""
         return {
             "library": str(self.prepared.library),
             "torch_library": str(self.prepared.torch_library),
@@ -231,7 +231,7 @@ class Simulator(GuestDevice):
 
     @property
     def seconds(self) -> float:
-        """Seconds of simulation that the kernels of one workload may take."""
+        """Time limit of simulation for the kernels of one workload in seconds."""
         return self._seconds(alone=False)
 
     def _seconds(self, *, alone: bool) -> float:

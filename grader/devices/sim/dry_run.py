@@ -1,4 +1,4 @@
-"""A run at the task's full size that computes nothing, for what goes wrong only there."""
+"""The dry run at the task's full size, for failures that occur only there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from grader.sandbox import GuestWorkload
 from grader.source import parse
 
 SECONDS = 30.0
-"""Wall time of the guest; a program that takes longer has shown nothing."""
+"""Wall time of the guest; a longer run gives no evidence."""
 SETTINGS = {
     "dry_run": 1,
     "max_blocks": 8,
@@ -26,16 +26,16 @@ SETTINGS = {
     "count_lines": 0,
     "outside": 0,
 }
-"""Of the simulator: a few blocks of each launch, spread from the first to the last."""
+"""Settings of the simulator: a few blocks of each launch, spread from the first to the last."""
 _REFUSED = frozenset({"launch-error", "launch-error-unseen"})
 _KEPT = _REFUSED | {"out-of-bounds", "null-pointer", "host-memory"}
-"""Evidence that zeros in place of data can't bring about."""
+"""Kinds of evidence that zeros in place of data can't cause."""
 
 
 def dry_run(
     device: GuestDevice, submission: Submission, build: Build, task: Task, seed: int
 ) -> Run | None:
-    """Return how forward fails at the task's full size, or which operators of torch compute there.
+    """Return the failed run of forward at the task's full size, or one with torch's computing operators.
 
     None where nothing fails and none computes.
     """
@@ -46,7 +46,7 @@ def dry_run(
 def launched_at_full_size(
     device: GuestDevice, submission: Submission, build: Build, task: Task, seed: int
 ) -> frozenset[str] | None:
-    """Return the kernels that forward launches at the task's full size; None where it does not get to its end."""
+    """Return the kernels that forward launches at the task's full size; None where it does not complete."""
     run = _dry_run_of(device, submission, build, task, seed)
     ended = run is not None and run.status == "ran"
     return frozenset(launch.kernel for launch in run.launches) if run and ended else None
@@ -72,7 +72,7 @@ def _dry_run_of(
     limits = device.limits(min(SECONDS, device.options.run_seconds))
     if compiles_when_launched(
         parse(submission.code)
-    ):  # the looks at that size need the same kernels
+    ):  # the checks at that size need the same kernels
         limits = replace(limits, output=ARTIFACT)
         reply = run_and_keep_compiled(job, lambda job: device.converse(job, limits))
     else:
@@ -113,7 +113,7 @@ def _failed_run(run: Run) -> Run | None:
 
 
 def _left_to_torch(run: Run) -> Run | None:
-    """Return the run, with nothing but its operators, where one of torch's computes."""
+    """Return the run, reduced to its operators, where one of torch's computes."""
     if run.status != "ran" or not computing_operators([run]):
         return None
     return run.model_copy(update={"evidence": (), "counts": (), "launches": ()})

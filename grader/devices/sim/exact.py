@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 _EXPANDED = re.compile(
     r"\b(?:tanh|sinh|cosh|log|log2|log10|log1p|exp10|expm1|erf|erfc|normcdf|pow|sin|cos)f?\s*\("
 )
-"""Calls that CUDA's compiler turns into steps of which nobody can tell the function any more."""
+"""Calls that CUDA's compiler expands into steps which no longer show the function."""
 SETTINGS = {"exact": 1, "check_races": 0, "count_lines": 0}
 MOST = 12
-"""Inputs and weights that are left out of the reference, one at a time."""
+"""Most inputs and weights that are left out of the reference, one at a time."""
 EPSILON = "epsilon"
 KEPT = 64
-"""References whose results are kept for further answers."""
+"""Most references whose results are kept for further answers."""
 
 
 @dataclass(frozen=True)
 class Without:
-    """The reference with one operand as a number that changes nothing."""
+    """The reference with one operand replaced by a neutral number."""
 
     name: str
     numbers: Mapping[str, JsonValue]
-    """By what the guest calls the operand."""
+    """The guest's name of the operand."""
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """A program, and the workload on which it is held beside its reference."""
+    """A program, and the workload on which it is compared with its reference."""
 
     device: Simulator
     submission: Submission
@@ -53,17 +53,17 @@ class _Asked:
     workload: Workload
 
     def job(self, build: Build) -> GuestJob:
-        """Return what the program's guest is asked, with one of its builds."""
+        """Return the job of the program's guest, with one of its builds."""
         group = next(g for g in groups(self.task.judged) if self.workload in g.workloads)
         return self.device.job(self.submission, build, group, (self.workload,), self.references)
 
     def reference_job(self) -> GuestJob:
-        """Return what the reference's guest is asked: the task's own `Model`, as if it were an answer."""
+        """Return the job of the reference's guest: the task's own `Model`, as if it were an answer."""
         job = self.job(self.build)
         return replace(job, code=self.task.reference, entry="Model", artifact=None)
 
     def named_job(self) -> GuestJob | None:
-        """Return the program's job with math functions by their names; None where it calls none or is refused."""
+        """Return the program's job with named math functions; None where it calls none or doesn't compile."""
         if not _EXPANDED.search(self.submission.code):
             return None
         triton = compiles_when_launched(parse(self.submission.code))
@@ -76,7 +76,7 @@ class _Asked:
         return replace(job, options={**job.options, "exact_functions": triton})
 
     def found(self, literals: tuple[float, ...] = ()) -> GuestResult:
-        """Return what came of the program, whose constants may be made of these of the reference's."""
+        """Return the program's results, whose constants may be computed from these of the reference."""
         for job in (self.named_job(), self.job(self.build)):
             if job is None:
                 continue
@@ -87,7 +87,7 @@ class _Asked:
         return result
 
     def expected(self) -> GuestResult:
-        """Return what came of the reference: once for all answers to a task."""
+        """Return the reference's results, computed once for all answers to a task."""
         kept, job = self.device.exact_references, self.reference_job()
         seeds = str(job.seed), str(self.references.seed)
         key = digest("exact", self.task.key, self.workload.name, *seeds)
@@ -123,7 +123,7 @@ def exactly(
         found = asked.found(literals)
         said = _compare_residues(found, expected)
     if said.algebraic != "not shown" or not said.unequal or said.reason:
-        return said  # what could not be followed is reason enough
+        return said  # an operation that could not be followed is reason enough
     without = _without(device, asked.reference_job(), references, found)
     return said.model_copy(update={"without": without})
 
@@ -138,7 +138,7 @@ def _why_not_applicable(expected: GuestResult) -> str:
 
 
 def _without(device: Simulator, asked: GuestJob, references: References, found: GuestResult) -> str:
-    """Return what the reference must be without to be equal to a program; empty where that is no single operand."""
+    """Return the operand without which the reference equals a program; empty where there is no single one."""
     workload = asked.workloads[0]
     ways = list(_ways(workload, references))
     job = replace(
@@ -169,7 +169,7 @@ def _ways(workload: GuestWorkload, references: References) -> Iterator[Without]:
 
 
 def _results(device: Simulator, job: GuestJob) -> list[GuestResult]:
-    """Return what came of a job's workloads in exact arithmetic, in their order."""
+    """Return the results of a job's workloads in exact arithmetic, in their order."""
     simulator = fields.as_mapping(job.options["simulator"])
     key = int(digest("exact", str(job.seed))[:15], 16)
     options: dict[str, JsonValue] = {
@@ -192,14 +192,14 @@ def _operators(result: GuestResult) -> list[str]:
 
 
 def _literals(result: GuestResult) -> tuple[float, ...]:
-    """Return the numbers of the reference's formulas that are no whole ones."""
+    """Return the non-integer numbers in the reference's formulas."""
     given = _what_was_not_followed(result).get("literals")
     numbers = [one for one in given if isinstance(one, float)] if isinstance(given, list) else []
     return tuple(one for one in numbers if not one.is_integer())
 
 
 def _compare_residues(found: GuestResult, expected: GuestResult) -> Exact:
-    """Compare residues, which stand for results, each with a mask of the elements that are not constants."""
+    """Compare the residues of results, each with a mask of the elements that are not constants."""
     result = Exact(algebraic="not shown", workload=expected.name)
     if found.status != "ran" or len(found.outputs) != len(expected.outputs):
         reason = found.reason or "another number of results"

@@ -1,10 +1,9 @@
-"""A correct program at the size that the task names, on the simulator: values of its first block.
+"""A correct program at the task's own size, on the simulator: values of its first block.
 
-The judge's sizes are small, and a program can tell. So it is called once at full size: tensors are
-as large as they claim to be (memory that nobody touches costs nothing), the first rows of the
-inputs hold values, and the first block of each launch runs. What it wrote is compared; so are
-blocks elsewhere (`other_blocks`). Where a result may come from blocks that were left out, it says nothing. (Launches that are refused at full
-size are the dry_run's.)
+The judge's sizes are small, and a program can detect that. So it is called once at full size: tensors have their real
+size (untouched memory costs nothing), the first rows of the inputs have values, and the first block of each launch
+runs. Its stores are compared; so are those of blocks elsewhere (`other_blocks`). Where a result may come from blocks
+that did not run, the check is inconclusive. (The dry run covers launches that are refused at full size.)
 """
 
 from __future__ import annotations
@@ -31,23 +30,23 @@ if TYPE_CHECKING:
     from grader.devices.sim.device import Simulator
 
 BLOCKS = 1
-"""Blocks of each launch that run: the first, whose inputs are the first rows."""
+"""Number of blocks of each launch that run: the first, whose inputs are the first rows."""
 SECONDS = 60.0
 MEMORY = 3 << 30
-"""Bytes that may really be used; where they are not enough, what any guest may, once the machine has as much twice."""
+"""Most resident bytes; if not enough, an ordinary guest's limit, provided the machine has twice as much free."""
 CLAIMED = 1 << 40
-"""Bytes that may be asked for."""
+"""Most bytes that may be reserved."""
 COPYING = frozenset({"clone", "copy_", "_to_copy"})
 FILLED, STORED = 1, 2
-"""How an element was written: by a fill or a copy, or by a kernel."""
+"""Ways in which an element was written: by a fill or a copy, or by a kernel."""
 
 
 def full_size(
     device: Simulator, submission: Submission, build: Build, task: Task, part: FullSizePart
 ) -> tuple[Evidence, ...]:
-    """Return evidence of what goes wrong at full size; nothing where nothing can be said.
+    """Return evidence of errors at full size; none if inconclusive.
 
-    A guest that can't be started or has no time shows nothing either.
+    A guest that can't be started or runs out of time is inconclusive too.
     """
     sampling = replace(device, blocks=BLOCKS)
     most = replace(device.limits(SECONDS), claimed=CLAIMED)
@@ -61,7 +60,7 @@ def full_size(
         if reply.status == "grader_error" or not reply.results:
             return None
         run = sampling.record(part.full, reply.results[0], reply, parse(submission.code))
-        # What is taken of a part is computed from it, by the grader.
+        # Values of a part are computed from it by the grader.
         own = {"operators": in_forward(run.operators)}
         return run.model_copy(update=own), reply.results[0]
 
@@ -85,7 +84,7 @@ def full_size(
 
 
 def _right_values(part: FullSizePart, run: Run, result: GuestResult) -> tuple[Evidence, ...]:
-    """Return how much of what a kernel stored at full size was compared, where it was all right."""
+    """Return evidence on the number of compared elements that a kernel stored at full size, where all were right."""
     if run.status != "ran" or computing_operators([run]):
         return ()
     looked_at = int((result.outputs[1].array == STORED).sum())
@@ -106,7 +105,7 @@ def _with_blocks(job: GuestJob, settings: Mapping[str, JsonValue]) -> GuestJob:
 def _wrong_with_all(
     task: Task, part: FullSizePart, run: Run, result: GuestResult
 ) -> tuple[Evidence, ...]:
-    """Compare all of the first rows, however they came about: no other block is left that may still write there."""
+    """Compare all of the first rows, since no other block is left that may write there."""
     if run.status != "ran" or not _of_one_launch(run, result):
         return ()
     worst = _differs(task, part, run, result)
@@ -120,7 +119,7 @@ def _wrong_with_all(
 
 
 def _elsewhere(job: GuestJob, where: other_blocks.Place) -> GuestJob:
-    """Return the job with the rows at another place, and other blocks."""
+    """Return the job with the rows at another position, and other blocks."""
     (load,) = job.workloads
     args = tuple(replace(a, at=where.at) if isinstance(a, Part) else a for a in load.args)
     moved = replace(job, workloads=(replace(load, args=args, at=where.at),))
@@ -130,7 +129,7 @@ def _elsewhere(job: GuestJob, where: other_blocks.Place) -> GuestJob:
 def _wrong_elsewhere(
     task: Task, part: FullSizePart, first: int, whole: int, run: Run, result: GuestResult
 ) -> tuple[Evidence, ...]:
-    """Compare what other blocks wrote, and whether all of them can have written everything."""
+    """Compare the stores of other blocks, and check whether all blocks can write the whole result."""
     if run.status != "ran" or computing_operators([run]) or not _of_one_launch(run, result):
         return ()
     values, how, stored = result.outputs
@@ -150,7 +149,7 @@ def _wrong_elsewhere(
 
 
 def _of_one_launch(run: Run, result: GuestResult) -> bool:
-    """Whether all that was stored comes from one launch whose blocks don't depend on each other."""
+    """Whether all stores come from one launch with independent blocks."""
     launches = sum(launch.count for launch in run.launches)
     atomic = any(count.atomics for count in run.counts)
     return launches == 1 and len(result.outputs) == 3 and clean(run) and not atomic
@@ -177,7 +176,7 @@ def _rows_of(part: FullSizePart, position: int) -> int:
 def _wrong_values(
     task: Task, part: FullSizePart, run: Run, result: GuestResult
 ) -> tuple[Evidence, ...]:
-    """Compare what was written, where it can only come from inputs and blocks that were there."""
+    """Compare the written elements, where they can only depend on the given inputs and executed blocks."""
     if run.status != "ran" or len(result.outputs) != 3 or computing_operators([run]):
         return ()
     values, how, stored = result.outputs
@@ -199,7 +198,7 @@ def _wrong_values(
 
 
 def _wrong_stores(task: Task, part: FullSizePart, run: Run, result: GuestResult) -> str | None:
-    """Say how what the kernel stored among the rows differs from the reference's; None if it doesn't."""
+    """Return how the kernel's stores to the rows differ from the reference's; None if they don't."""
     values, how, _ = result.outputs
     expected = part.references.expected[part.workload.name].native[0]
     looked_at = how.array == STORED
@@ -217,7 +216,7 @@ def _wrong_stores(task: Task, part: FullSizePart, run: Run, result: GuestResult)
 def _without_a_launch(
     task: Task, part: FullSizePart, run: Run, result: GuestResult
 ) -> tuple[Evidence, ...]:
-    """Judge what a program returns that launches nothing at this size: filled or copied memory."""
+    """Judge the result of a program without launches at this size: filled or copied memory."""
     if not result.outputs[1].array.any():
         return _incorrect(part, "it launches nothing and returns memory that nobody wrote")
     helped = TO_THE_HOST & names_of([run]) or any(
@@ -236,7 +235,7 @@ def _differs(task: Task, part: FullSizePart, run: Run, result: GuestResult) -> M
 
 
 def copies(run: Run, result: GuestResult) -> bool:
-    """Whether values may have come to the result by a copy, which is nobody's store."""
+    """Whether the result's values may come from a copy, which is not a store."""
     calls = api_calls(result.report)
     return bool(COPYING & names_of([run])) or any("Memcpy" in name for name in calls)
 

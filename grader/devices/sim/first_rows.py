@@ -1,7 +1,8 @@
-"""A right program on the first rows of the task's own size, whole: every launch with all its blocks, torch's operators too.
+"""A right program on the first rows of the task's own size, run completely: every launch with all blocks, and torch's operators.
 
-Where rows don't depend on each other, all dims but the first are the task's own. Asked of programs that a block alone says nothing of:
-several launches, or torch beside a kernel. What takes too long, or ends otherwise than with a result, says nothing.
+Where rows don't depend on each other, all dims but the first are the task's own. It is used for programs where one
+block is inconclusive: several launches, or torch beside a kernel. A run that takes too long, or ends without a result,
+is inconclusive.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
     from grader.devices.sim.device import Simulator
 
 SECONDS = 12.0
-"""Wall time of the run, at most."""
+"""Most wall time of the run."""
 
 
 def first_rows(
     device: Simulator, submission: Submission, build: Build, task: Task, part: FullSizePart
 ) -> tuple[Evidence, ...]:
-    """Return evidence that the rows are right, or wrong beyond what sums of that length lose; nothing where neither is known."""
+    """Return evidence that the rows are right, or wrong beyond the rounding of sums of that length; None if inconclusive."""
     workload = part.workload.model_copy(update={"role": "nominal"})
     only = task.model_copy(update={"workloads": (workload,)})
     seconds = min(SECONDS, device.options.run_seconds)
@@ -51,14 +52,14 @@ def first_rows(
 
 
 def is_square(task: Task, number: int) -> bool:
-    """Whether an input has a dim as long as its first one wherever it is asked: a program may take one length for both, and rows alone are no such input."""
+    """Whether an input has another dim as long as its first one at all sizes: a program may use one length for both, which cut rows break."""
     given = [one.inputs[number] for one in task.workloads]
     shapes = [tuple(item.shape) for item in given if isinstance(item, TensorSpec)]
     return all(shape.count(shape[0]) > 1 for shape in shapes if shape)
 
 
 def _inexact(found: Comparison, part: FullSizePart, result: RunResult) -> bool:
-    """Whether it may be that sums of the task's own length are less exact than those of the sizes that decide.
+    """Whether sums of the task's own length may be less exact than those of the deciding sizes.
 
     One thread that adds up 258064 numbers is off by 1.7e-4: right, if slow and coarse.
     """

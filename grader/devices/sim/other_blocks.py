@@ -1,10 +1,9 @@
-"""A correct program at full size, away from its first block: blocks and rows that chance picks.
+"""A correct program at full size, in randomly chosen blocks and rows away from the first block.
 
-A program can be right in the blocks that a look is known to take, and leave the others out or have
-them compute something cheaper. So some blocks anywhere in the grid run, and neighbours where the
-inputs' rows are put this time: what they store there is compared, and how much all of them store
-says whether so many blocks can write the whole result. Where the blocks are not laid out along the
-rows, or where one alone writes a large part of the result, this shows nothing.
+A program could be right only in the blocks that a predictable check runs, and skip or cheapen the others. So some
+random blocks of the grid run, and adjacent ones where the inputs' rows are put this time: their stores are compared,
+and the total of stored bytes shows whether the grid can write the whole result. Where the blocks are not laid out along
+the rows, or where one block writes a large part of the result, this is inconclusive.
 """
 
 from __future__ import annotations
@@ -17,34 +16,33 @@ from math import prod
 from grader.records import JsonValue, Launch
 
 BLOCKS = 96
-"""Blocks that run; a sixth of them are neighbours (`chosen` in residents.cpp)."""
+"""Number of blocks that run; a sixth of them are adjacent (`chosen` in residents.cpp)."""
 LEAST = 4 * BLOCKS
-"""Blocks of a grid of which some are worth picking."""
+"""Least number of blocks in a grid for a random choice."""
 FEW_BLOCKS = 1024
-"""Blocks up to which all of a grid may run, where the first stores so little that so many can't write the result."""
+"""Most blocks of a grid to run completely, where the first stores too little for all of them to write the result."""
 SECONDS = 3.0
-"""Processor time of them together."""
+"""Most CPU time of all blocks together."""
 MOST_STORED = 4 << 20
-"""Bytes that one block may store; one that writes all over the result touches too much memory."""
+"""Most bytes stored by one block; a block that writes all over the result touches too much memory."""
 SHORT = 0.75
-"""Part of the result below which what is stored is too little: chance moves it by some hundredths."""
+"""Share of the result below which too little is stored; the random choice changes it by a few percent."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the rows go, and which blocks run."""
+    """Position of the rows, and the blocks that run."""
 
     at: int
-    """The first of the rows."""
+    """Index of the first row."""
     settings: Mapping[str, JsonValue]
-    """Of the simulator."""
+    """Settings of the simulator."""
 
 
 def place(launch: Launch, stored: int, rows: int, whole: int, seed: int) -> Place | None:
-    """Return where to look, or None where it shows nothing.
+    """Return the place to check, or None where a check would be inconclusive.
 
-    `launch` is the program's only one, whose first block stored so many bytes; `rows` of `whole`
-    rows hold values.
+    `launch` is the program's only one, whose first block stored `first` bytes; `rows` of `whole` rows have values.
     """
     if prod(launch.grid) < LEAST or not 0 < stored <= MOST_STORED:
         return None
@@ -61,7 +59,7 @@ def place(launch: Launch, stored: int, rows: int, whole: int, seed: int) -> Plac
 
 
 def run_all(launch: Launch, first: int, result: int) -> Mapping[str, JsonValue]:
-    """Return the settings with which all blocks of a small grid run, where they seem to write too little; nothing where not.
+    """Return the settings to run all blocks of a small grid, where they seem to write too little; else none.
 
     `first` are the bytes that the first block stored, `result` those of the result.
     """
@@ -72,10 +70,10 @@ def run_all(launch: Launch, first: int, result: int) -> Mapping[str, JsonValue]:
 
 
 def shortfall(launch: Launch, first: int, stored: int, result: int) -> str:
-    """Say that a grid can't write the whole result; "" where it may.
+    """Return a sentence that a grid can't write the whole result; "" where it may.
 
     `first` are the bytes that the first block stored, `stored` those of all the `BLOCKS` that ran,
-    `result` those of the result. A grid that is larger than need be has blocks with nothing to do.
+    `result` those of the result. A grid that is larger than necessary has idle blocks.
     """
     blocks = prod(launch.grid)
     expected = stored / BLOCKS * blocks

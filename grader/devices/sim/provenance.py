@@ -1,4 +1,4 @@
-"""One workload of a wrong program once more, on a simulator that keeps where values come from."""
+"""One workload of a wrong program, run again on the simulator with provenance."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def trace(
     asked: Sequence[tuple[int, int]] = (),
     larger: LargerLaunch | None = None,
 ) -> Traced:
-    """Return what the simulator tells of these elements (output, flat index) of a workload's outputs.
+    """Return the provenance of these elements (output, flat index) of a workload's outputs.
 
-    With `larger` nothing is kept, and launches have more blocks or threads than the program gives them.
+    With `larger` no provenance is recorded, and launches have more blocks or threads than the program's.
 
     Raises:
         GraderError: the device can't be used any more.

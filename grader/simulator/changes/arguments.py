@@ -1,4 +1,4 @@
-"""What a launch could be given instead: another of its arguments, a tensor, a size, a number that follows from one."""
+"""Alternative values for a launch's arguments: another argument, a tensor, a size, a number computed from one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from grader.simulator.changes.values import Values
 from grader.simulator.ptx.code import Code
 
 OWN = (1 << 64) - 1
-"""For the launch that a value is taken from: it is the value itself."""
+"""In place of the source launch: the value itself is given."""
 MOST_LAUNCHES = 8
 MOST_BLOCKS = 1 << 12
 MOST_DIMS = 4
@@ -40,9 +40,9 @@ OF_FLOAT: Functions = {
     "x * log2(e)": lambda x: x * LOG2_E,
     "x * ln(2)": lambda x: x / LOG2_E,
 }
-"""What a number that is passed could have to be."""
+"""Corrections of a passed number."""
 SIMPLE: Functions = {"-x": lambda x: -x, "2 * x": lambda x: 2 * x, "x / 2": lambda x: x / 2}
-"""The same, which as often belongs into the kernel."""
+"""Corrections that belong as often into the kernel."""
 OF_NUMBER: Functions = {
     "x": lambda x: x,
     "1 / x": lambda x: 1 / x,
@@ -52,7 +52,7 @@ OF_NUMBER: Functions = {
     "1 - x": lambda x: 1 - x,
     "1 / (1 - x)": lambda x: 1 / (1 - x),
 }
-"""What follows from a number of the task, or from a size."""
+"""Numbers computed from a number of the task, or from a size."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,12 @@ class Launched:
     sizes: tuple[int, ...]
     values: tuple[int, ...]
     memory: tuple[int, ...]
-    """Of each argument -2 where it is no memory of the GPU, else the known tensor that begins there; -1: another."""
+    """For each argument the known tensor that begins there, -1 for other GPU memory, -2 for no GPU memory."""
     blocks: tuple[int, int, int]
 
     @property
     def pointers(self) -> list[int]:
-        """Return which arguments are memory."""
+        """Return the arguments that are memory."""
         return [n for n, size in enumerate(self.sizes) if size == _ADDRESS and self.memory[n] > -2]
 
 
@@ -81,7 +81,7 @@ class Known:
 
 
 def read_launches(told: JsonValue) -> tuple[Launched, ...]:
-    """Return the launches that a guest tells."""
+    """Return the launches that a guest reports."""
     found = fields.entries(fields.as_mapping(told).get("launches"), MOST_LAUNCHES)
     return tuple(map(_launched, found))
 
@@ -101,7 +101,7 @@ def _list(value: JsonValue) -> list[JsonValue]:
 
 
 def read_tensors(told: JsonValue) -> tuple[Known, ...]:
-    """Return the inputs and weights that a guest tells, in its order."""
+    """Return the inputs and weights that a guest reports, in its order."""
     found = fields.entries(fields.as_mapping(told).get("tensors"), 64)
     return tuple(
         Known(
@@ -114,9 +114,9 @@ def read_tensors(told: JsonValue) -> tuple[Known, ...]:
 def argument_changes(
     told: JsonValue, floats: frozenset[tuple[str, int]], numbers: Mapping[str, float]
 ) -> Iterator[Change]:
-    """Yield what the launches of a call could be given instead.
+    """Yield alternative arguments for the launches of a call.
 
-    `floats` are the kernels' arguments that are such, `numbers` what the task gives.
+    `floats` are the kernels' float arguments, `numbers` the task's numbers.
     """
     launches, tensors = read_launches(told), read_tensors(told)
     sizes = sizes_of(tensors)
@@ -171,7 +171,7 @@ def _value(number: int, n: int, value: int) -> Given:
 
 @dataclass(frozen=True)
 class _Exchange:
-    """A launch whose arguments are exchanged: by others of it, of earlier launches, or by known tensors."""
+    """A launch whose arguments are replaced: by others of it, of earlier launches, or by known tensors."""
 
     number: int
     launches: Sequence[Launched]
@@ -248,7 +248,7 @@ def _ints(
 def _with_fewer_blocks(
     number: int, launch: Launched, n: int, size: PassedSize, value: int
 ) -> Iterator[Change]:
-    """Yield a larger size with as many blocks fewer: host code divides by what it passes."""
+    """Yield a larger size with correspondingly fewer blocks, since host code divides by the size that it passes."""
     own = launch.values[n]
     for axis, blocks in enumerate(launch.blocks):
         if 0 < own < value and blocks > 1 and blocks * own % value == 0:

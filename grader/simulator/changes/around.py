@@ -1,4 +1,4 @@
-"""What could be missing around a value: one more operator, or a condition under which alone it counts."""
+"""Operators or conditions that may be missing around a value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from grader.simulator.changes.values import Value
 from grader.simulator.ptx.code import Instruction, Operand
 
 MOST_SIZES = 4
-"""Sizes, and indices, of which an offset is made."""
+"""Most sizes and indices to build offsets from."""
 
 
 class Around(Sites):
@@ -49,7 +49,7 @@ class Around(Sites):
                 yield from self._around_wide(value, places)
 
     def made_changes(self) -> Iterator[Change]:
-        """Yield changes of what a line makes and several others read: by a step where it is made."""
+        """Yield changes of a value that several lines read, by a step where it is computed."""
         for value in self._values.all:
             lines = self._values.read_in[value.key] - {value.line}
             made = [at for register in value.registers for at in self._values.set_at(register)]
@@ -66,7 +66,7 @@ class Around(Sites):
                 yield self._with_step(value, places, done, steps)
 
     def _with_step(self, value: Value, places: list[int], done: Operation, steps: Sequence[Step]) -> Change:  # fmt: skip
-        """Return the change that puts what steps make of a value in its place as soon as it is made."""
+        """Return the change that applies steps to a value right after its computation."""
         edits = []
         for register, at in zip(value.registers, places, strict=True):
             old = self._code[at]
@@ -77,7 +77,7 @@ class Around(Sites):
         return self._change(places[0], added, tuple(edits), self._prior_of(value, added))
 
     def _is_address(self, at: int) -> bool:
-        """Whether an instruction adds up an address, or copies: what it reads are bytes."""
+        """Whether an instruction computes or copies an address, in bytes."""
         name, result = base(self._code[at]), self._code[at].operands[:1]
         of = result[0].value if result and result[0].kind == "reg" else -1
         return name in ("mov", "shl", "cvta") or (of >= 0 and self._values.kind(of) == "address")
@@ -95,7 +95,7 @@ class Around(Sites):
         yield from self._scaled_by_sizes(value, places)
 
     def _where(self, value: Value, places: list[Site]) -> Iterator[Change]:
-        """Yield changes of a value that counts only where a condition holds, or where it does not."""
+        """Yield changes that mask a value by a condition or its negation."""
         f32 = spare(self._values.function, 32)
         for truth in self._conditions_before(places):
             for bits in FILLERS:
@@ -146,7 +146,7 @@ class Around(Sites):
         yield from self._offset(value, places)
 
     def _offset(self, value: Value, places: list[Site]) -> Iterator[Change]:
-        """Yield changes of an index by an index of something times a size: where a row begins."""
+        """Yield changes of an index by another index times a size, such as a row's offset."""
         s32, ints = spare(self._values.function, 32), self._ints(places)
         sizes = [one for one in ints if one.argument is not None][:MOST_SIZES]
         indices = [one for one in ints if one.argument is None][:MOST_SIZES]
@@ -178,7 +178,7 @@ class Around(Sites):
         steps: Sequence[Step],
         other: Value | None = None,
     ) -> Change:
-        """Return the change that puts what steps make of a value in its place."""
+        """Return the change that applies steps to a value."""
         edits: dict[int, tuple[Instruction, ...]] = {}
         for at, path in places:
             *before, old = edits.get(at, (self._code[at],))
@@ -192,7 +192,7 @@ class Around(Sites):
         return self._change(places[0][0], added, changed, prior, other)
 
     def _prior_of(self, value: Value, added: OneMoreStep) -> int:
-        """Return how seldom a step is missing: with a value of another line more often than with a size, and so on."""
+        """Return the prior of a missing step: a value of another line is likelier than a size, and so on."""
         done, line = added.after, added.takes_another_line
         seldom = done.name in SELDOM or (
             done.name in ("sub", "div")

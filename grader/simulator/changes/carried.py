@@ -1,4 +1,4 @@
-"""What a loop carries from turn to turn and sets anew, where it could be meant to be added to."""
+"""Loop-carried values that are overwritten where they may have to be accumulated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OPERATORS = ("add", "max", "min", "mul")
 def carried_changes(
     program: int, values: Values, places: tuple[tuple[str, int], ...]
 ) -> Iterator[Change]:
-    """Yield changes of what is copied into a loop's value at the end of a turn: added to what it was, and so on."""
+    """Yield changes of the value copied into a loop variable at the end of an iteration: added to its old value, and so on."""
     for (begun, made), copies in _copies(values).items():
         where = places[values.function.instructions[copies[0]].location][0] or _file(values, places)
         for name in _OPERATORS:
@@ -32,7 +32,7 @@ def _file(values: Values, places: tuple[tuple[str, int], ...]) -> str:
 
 
 def _copies(values: Values) -> dict[tuple[int, int], list[int]]:
-    """Return the copies into values that were begun before, by the lines where these are begun and what is copied is made."""
+    """Return the copies into initialised values, by the lines of the initialisation and of the copied value."""
     into: dict[int, list[int]] = defaultdict(list)
     for at, instruction in enumerate(values.function.instructions):
         if base(instruction) == "mov" and len(instruction.operands) == 2:

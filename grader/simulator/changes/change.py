@@ -1,4 +1,4 @@
-"""One change of a function's code, and many of them as a guest is asked to try them."""
+"""One change of a function's code, and a guest's request with many of them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from grader.records.changes import Changed, Kind, OtherArgument
 from grader.simulator.ptx.code import Code, Function, Instruction, Operand, Pool
 
 SPARE = bytes((32, 32, 64, 64, 1))
-"""Registers that changed code may use beside a function's own."""
+"""Number of registers that changed code may use beside a function's own."""
 Given = tuple[int, int, int, int, int | tuple[int, ...]]
 """Of a launch a parameter, the launch and the parameter whose value it gets, or the value itself: a number, or a known
 tensor with the order of its dims."""
 Edits = tuple[tuple[int, tuple[Instruction, ...]], ...]
-"""Positions of instructions, in order, and what stands there instead."""
+"""Positions of instructions, in order, and their replacements."""
 
 
 @dataclass(frozen=True)
 class Edited:
-    """Another text in a part of a statement of the submission's module."""
+    """Replaced text in a statement of the submission's module."""
 
     whole: tuple[int, str]
     """The statement with the number of its first line; `start` and `end` are offsets into its text."""
@@ -34,13 +34,13 @@ class Edited:
 
     @property
     def edits(self) -> tuple[tuple[int, int, str], ...]:
-        """From where to where what stands instead, in the order of the text."""
+        """Start, end and new text of each edit, in the order of the text."""
         return self.pieces or ((self.start, self.end, self.after),)
 
 
 @dataclass(frozen=True)
 class Change:
-    """All instructions that one place of the source became, changed alike."""
+    """The same change of all instructions compiled from one place of the source."""
 
     file: str
     line: int
@@ -49,13 +49,13 @@ class Change:
     function: int
     edits: Edits
     prior: int = 0
-    """How seldom such a thing is the cause: from 0 to 3."""
+    """Prior as the cause, from 0 (likely) to 3 (seldom)."""
     given: tuple[Given, ...] = ()
     """Of an argument: what launches get; `file` and `line` are then the kernel and the number of its launch."""
     also: tuple[int, ...] = ()
-    """Further lines that are changed alike."""
+    """Further lines with the same change."""
     text: Edited | None = None
-    """Of host code: `line` is then one of the submission's text."""
+    """For a change of host code; `line` is then one of the submission's text."""
 
     @property
     def kind(self) -> Kind:
@@ -64,12 +64,12 @@ class Change:
 
     @property
     def on_host(self) -> bool:
-        """Whether it is of the host code, and not of a kernel's."""
+        """Whether it changes host code, not a kernel."""
         return bool(self.given or self.text)
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Return what it is in the source: the same in another build of it."""
+        """Return a key in terms of the source, equal in another build of it."""
         return self.line, self.changed, self.also
 
     @property
@@ -79,25 +79,25 @@ class Change:
 
     @property
     def exchanged_dims(self) -> tuple[int, int] | None:
-        """Return which two dims of a known tensor are passed in the other order."""
+        """Return the two dims of a known tensor that are passed in exchanged order."""
         return self.changed.exchanged_dims if isinstance(self.changed, OtherArgument) else None
 
 
 @dataclass(frozen=True)
 class Request:
-    """Changes of launched programs, and what a guest needs to put them in."""
+    """Changes of launched programs, with the data that a guest needs to apply them."""
 
     codes: tuple[Code | None, ...] = ()
     changes: tuple[Change, ...] = ()
     probes: tuple[tuple[str, int], ...] = ()
-    """Settings of the simulator under each of which the unchanged program runs, before the changes."""
+    """Settings of the simulator for runs of the unchanged program before the changes."""
     blocks: int = 0
-    """How many blocks of each launch run: the first, and the last; 0: all."""
+    """Number of blocks of each launch that run, from the first and the last; 0: all."""
     clean: bool = False
-    """Whether results count as none where a run shows anything else that is wrong, as an access out of bounds."""
+    """Whether results are discarded where a run shows another defect, such as an access out of bounds."""
 
     def told(self, sample: Sequence[Sequence[int] | None], seconds: float) -> JsonValue:
-        """Return it for `grader.guest.changes`; `sample` says which elements of each output count."""
+        """Return the request for `grader.guest.changes`; `sample` are the compared elements of each output."""
         pools = [Pool(code) if code else None for code in self.codes]
         functions = {
             (one.program, function.number): function
@@ -159,7 +159,7 @@ def _known(pool: Pool | None) -> Pool:
 
 
 def _tell_edits(change: Change, pool: Pool) -> list[JsonValue]:
-    """Return which of the function's instructions are replaced, and by which words."""
+    """Return the replaced instructions of the function, with the new words."""
     return [[at, [w for i in new for w in pool.words(i)]] for at, new in change.edits]
 
 

@@ -1,4 +1,4 @@
-"""One condition more: where something is compared, what is beside it could have to be compared as well."""
+"""Changes with one more condition: a comparison may need a second one beside it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from grader.simulator.changes.values import Value
 from grader.simulator.ptx.code import Instruction, Operand
 
 MOST = 6
-"""Values of each side that are compared."""
+"""Most values tried on each side."""
 _MORE = (("and.pred", "lt"), ("or.pred", "ge"))
-"""How the condition is joined: to one that lets through, or to one that keeps out."""
+"""Conjunctions of the conditions: `and` for one that admits, `or` for one that excludes."""
 _PRIOR = 2
 
 
 class Conditions(Sites):
-    """Changes of comparisons of whole numbers by a second comparison."""
+    """Changes of integer comparisons by a second comparison."""
 
     def changes(self) -> Iterator[Change]:
-        """Yield changes of each place that compares."""
+        """Yield changes of each comparison."""
         told: set[object] = set()
         for at, instruction in enumerate(self._code):
             site = self._values.site(at)
@@ -44,7 +44,7 @@ class Conditions(Sites):
                     yield self._joined(places, left, right, joined, compared)
 
     def _near(self, at: int) -> list[Value]:
-        """Return the whole numbers that have a name before a place, those of the nearest lines first."""
+        """Return the named integers before a place, those of the nearest lines first."""
         line = self._values.lines[at]
         found = [
             one

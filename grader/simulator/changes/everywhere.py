@@ -1,4 +1,4 @@
-"""The same change at several lines of a function: what is wrong in one place of a text is often copied to another."""
+"""The same change at several lines of a function, since a defect is often copied."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REPEATED = OtherComparison | OtherConstant | OtherOperand | OtherDivisor | OneMo
 
 
 def changes_everywhere(single: Sequence[Change]) -> Iterator[Change]:
-    """Yield for changes of several lines that put the same in the place of the same: all of them at once."""
+    """Yield the combination of equal changes at several lines."""
     alike: dict[object, dict[int, Change]] = defaultdict(dict)
     for change in single:
         if isinstance(change.changed, REPEATED):
@@ -33,7 +33,7 @@ def changes_everywhere(single: Sequence[Change]) -> Iterator[Change]:
 
 
 def _joined(changes: Sequence[Change]) -> Change | None:
-    """Return them as one; None where they are changes of the same instructions."""
+    """Return the changes as one; None where they change the same instructions."""
     edits: dict[int, tuple[Instruction, ...]] = {}
     for change in changes:
         if any(at in edits for at, _ in change.edits):

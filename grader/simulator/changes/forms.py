@@ -1,4 +1,4 @@
-"""What an instruction, or a value, could be instead: opcodes of the same form, other forms, one operator more."""
+"""Alternatives of an instruction or a value: opcodes of the same form, other forms, one more operator."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _KIN = tuple(
         ),
     )
 )
-"""Operators that are taken for each other."""
+"""Operators that are confused with each other."""
 SELDOM = frozenset(("rem", "mad", "if", "unless", "exp", "log", "max"))
-"""Steps that are seldom missing: none, or one, of a hundred defects of other parts."""
+"""Steps that are seldom missing: at most one in a hundred defects."""
 _FUNCTIONS = ("sqrt.rn.f32", "rsqrt.approx.f32", "rcp.rn.f32", "abs.f32", "neg.f32", "mov.f32")
 _POWERS = ("ex2.approx.f32", "lg2.approx.f32")
 _LOG2_E, _LN_2 = 1.4426950408889634, 0.6931471805599453
@@ -68,15 +68,15 @@ def float_of(bits: int) -> float:
 
 
 FILLERS = (float_bits(0.0), float_bits(float("-inf")))
-"""What stands for an element that doesn't count."""
+"""Values for masked elements."""
 HALVES = (float_bits(0.5), float_bits(2.0))
 NO_FACTOR = frozenset(map(float_bits, (0.0, 1.0, float("inf"), float("-inf"))))
-"""Numbers by which nobody multiplies a value: what is left no longer depends on it, or is the same."""
+"""Numbers that are no factors: the result would be constant, or unchanged."""
 PLAIN = frozenset(map(float_bits, (0.0, 1.0, 2.0, 0.5, float("inf"))))
 
 
 def shown(operand: Operand) -> str:
-    """Return a constant as a person writes it."""
+    """Return a constant as written in source code."""
     if operand.kind == "f32":
         return f"{float_of(operand.value):.7g}"
     value = operand.value & 0xFFFFFFFFFFFFFFFF
@@ -84,7 +84,7 @@ def shown(operand: Operand) -> str:
 
 
 def are_akin(one: str, other: str) -> bool:
-    """Whether one of two operators is written for the other by mistake: it would be by chance that another one is right too."""
+    """Whether two operators are easily confused; that another one is right too would be chance."""
     names = {one.partition(".")[0], other.partition(".")[0]}
     kin = [group for group in _KIN if names & group]
     return not kin or any(names <= group for group in kin)
@@ -122,7 +122,7 @@ def _is_of(words: Sequence[str], family: Sequence[str]) -> bool:
 
 
 def other_forms(instruction: Instruction, spare: Operand) -> Iterator[tuple[Part, Form]]:
-    """Yield what else a sum or product could be: without a part, the other way round, less a part."""
+    """Yield alternatives of a sum or product: without a part, reversed, or with a part subtracted."""
     if instruction.opcode.endswith("f32"):
         yield from _of_floats(base(instruction), spare)
     elif instruction.opcode.endswith(("s32", "u32", "s64", "u64", "b32", "b64")):
@@ -141,13 +141,13 @@ def _of_floats(name: str, spare: Operand) -> Iterator[tuple[Part, Form]]:
 
 
 def _of_ints(instruction: Instruction) -> Iterator[tuple[Part, Form]]:
-    """Yield the same of whole numbers; a shift is a product by a power of two."""
+    """Yield the alternatives for integers; a shift is a product by a power of two."""
     name, kind = base(instruction), instruction.opcode.rpartition(".")[2].replace("b", "s")
     if instruction.opcode.startswith("mad.lo"):
         yield from _parts(kind, f"mul.lo.{kind}")
     elif instruction.opcode.startswith(("mul.lo", "add.", "div.", "rem.", "sub.")):
         yield from _one_of_two(kind)
-        # nobody divides a few by a size: no more is left of it than zero
+        # small numbers are not divided by a size: the result would be zero
         if name == "sub" or (name in ("div", "rem") and instruction.operands[2].kind != "int"):
             yield "exchanged operands", (("", (0, 2, 1)),)
     elif name == "shl" and instruction.operands[-1].kind == "int":
@@ -157,7 +157,7 @@ def _of_ints(instruction: Instruction) -> Iterator[tuple[Part, Form]]:
 
 
 def _parts(kind: str, product: str) -> Iterator[tuple[Part, Form]]:
-    """Yield what is left of a product and a sum without one of its parts."""
+    """Yield a multiply-add without one of its parts."""
     yield "all but the sum", ((product, (0, 1, 2)),)
     yield "all but a factor", ((f"add.{kind}", (0, 1, 3)),)
     yield "all but the other factor", ((f"add.{kind}", (0, 2, 3)),)
@@ -174,7 +174,7 @@ def _moved(kind: str) -> str:
 
 
 def around_float(f32: Operand) -> Iterator[tuple[Operation, tuple[Step, ...]]]:
-    """Yield the functions that could be missing around a float; each leaves its result in a register."""
+    """Yield the functions that may be missing around a float; each leaves its result in a register."""
     for opcode in _FUNCTIONS[:5]:
         yield operation(opcode), ((opcode, (f32, SUBJECT)),)
     yield Operation("square", "f32"), (("mul.f32", (f32, SUBJECT, SUBJECT)),)

@@ -1,4 +1,4 @@
-"""What Python host code could say instead: each change is an edit of its text, run as it stands, and written so as the fix."""
+"""Changes of Python host code: each is an edit of its text, which is run and then offered as the fix."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from grader.source.analysis import triton
 from grader.source.scopes import FunctionNode
 
 MOST = 1200
-"""Changes of host code that are proposed."""
+"""Most changes of host code."""
 NOT_RUN = frozenset({"get_inputs", "get_init_inputs", "main", "test", "setup_context"})
-"""Functions that no call of forward or backward runs."""
+"""Names of functions outside forward and backward."""
 REFERENCE = "Model"
 MOST_TENSORS = 3
 STEP_LEFT_OUT = "pass"
 
 
 def host_changes(code: str, reference: str) -> Iterator[Change]:
-    """Yield what the functions that forward and backward run could say instead, the likeliest first."""
+    """Yield changes of the functions that forward and backward run, the likeliest first."""
     source = parse(code)
     host = _Host(source, _numbers(reference))
     made: list[Change] = []
@@ -49,7 +49,7 @@ def host_changes(code: str, reference: str) -> Iterator[Change]:
 
 
 def proposed_changes(code: str, edits: Iterable[Edit]) -> Iterator[Change]:
-    """Yield what findings propose for host code; first of all, as there are few of them."""
+    """Yield the changes proposed by findings for host code, which come first since there are few."""
     source = parse(code)
     host = _Host(source, ())
     for edit in edits:
@@ -108,10 +108,10 @@ def _joined(changes: Sequence[Change]) -> Change:
 
 @dataclass(frozen=True)
 class _Names:
-    """What else could be named in a function of the host."""
+    """Alternative names in a host function."""
 
     tensors: Sequence[str] = ()
-    """Arguments by whose sizes its results could have to be divided."""
+    """Arguments whose sizes may have to divide its results."""
     alike: Mapping[str, Sequence[str]] = field(default_factory=dict)
     kept: Sequence[str] = ()
     """What the layer keeps, that a number may have to be."""
@@ -136,7 +136,7 @@ class _Host:
 
     @cached_property
     def _constants(self) -> frozenset[ast.AST]:
-        """What launches give to parameters that are known when a kernel is compiled: another one makes it anew."""
+        """Compile-time parameters of launches; another value recompiles the kernel."""
         return frozenset(
             value
             for one in triton.launches(self.source)
@@ -145,7 +145,7 @@ class _Host:
         )
 
     def change(self, statement: ast.stmt, form: Form) -> Change:
-        """Return the change that puts another form in its place."""
+        """Return the change for another form of an expression."""
         first, last, after, prior = form
         at = self.source.span(first)[0], self.source.span(last)[1]
         function = self.source.module.function_of(first)
@@ -157,7 +157,7 @@ class _Host:
         return isinstance(statement, ast.ClassDef | FunctionNode) and statement not in self._kernels
 
     def forms(self, statement: ast.stmt) -> Iterator[Form]:
-        """Yield what one statement of the module could say instead."""
+        """Yield the alternatives of one statement of the module."""
         match statement:
             case ast.Assign(targets=[ast.Name()], value=value) if not self._is_text(value):
                 yield from self._inside(value, _Names())
@@ -176,7 +176,7 @@ class _Host:
 
     @staticmethod
     def _is_text(value: ast.expr) -> bool:
-        """Whether something is code of another language, or is made when the module is read."""
+        """Whether a node is code of another language, or is evaluated at import."""
         return not isinstance(value, ast.Constant | ast.UnaryOp | ast.BinOp) or (
             isinstance(value, ast.Constant) and isinstance(value.value, str)
         )
@@ -195,7 +195,7 @@ class _Host:
                 yield statement, statement, STEP_LEFT_OUT, 1
 
     def _inside(self, value: ast.expr, names: _Names) -> Iterator[Form]:
-        """Yield what an expression could be instead, and each in it."""
+        """Yield the alternatives of an expression and of its parts."""
         todo: list[ast.AST] = [value]
         while todo:
             node = todo.pop()
@@ -211,7 +211,7 @@ class _Host:
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what a node is made of; of a call what it is called of, and not its name."""
+    """Yield a node's parts; of a call its object, not its name."""
     for part in ast.iter_child_nodes(node):
         if isinstance(node, ast.Call) and part is node.func and not isinstance(part, ast.Subscript):
             yield from ast.iter_child_nodes(part)
@@ -231,7 +231,7 @@ def _is_target(statement: ast.stmt, value: ast.expr) -> bool:
 
 
 def _values(statement: ast.stmt) -> Iterator[ast.expr]:
-    """Yield what a statement sets or gives back, each of several apart."""
+    """Yield the values that a statement assigns or returns, each separately."""
     match statement:
         case ast.Return(value=ast.Tuple(elts=parts)) | ast.Assign(value=ast.Tuple(elts=parts)):
             yield from parts

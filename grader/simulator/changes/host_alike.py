@@ -1,4 +1,4 @@
-"""The same change at alike places of a function of the host: a slip is copied with its statement, as from keys to values."""
+"""The same change at similar places of a host function, since a slip is copied with its statement, as from keys to values."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from grader.simulator.changes.host_forms import Form
 from grader.source.python_code import PythonCode
 
 MOST = 4
-"""Places that are changed together."""
+"""Most places that are changed together."""
 _NAME = re.compile(r"Name\(id='[^']*'")
 
 
 def alike_forms(code: PythonCode, forms: Iterable[Form]) -> Iterator[Sequence[Form]]:
-    """Yield such forms of places that are the same but for their names, as one would be written for the other."""
+    """Yield forms for places that differ only in names."""
     by_place: dict[ast.AST, list[Form]] = defaultdict(list)
     for form in forms:
         if form[0] is form[1] and isinstance(form[0], ast.Call | ast.BinOp | ast.Subscript):

@@ -1,4 +1,4 @@
-"""What an expression of Python host code could be instead, as text: another function, operator, number or order, a step less or more."""
+"""Alternatives of an expression in Python host code, as text: another function, operator, number or order, one step less or more."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import combinations
 
 Written = Callable[[ast.AST], str]
 Form = tuple[ast.AST, ast.AST, str, int]
-"""From which node to which another text stands, that text, and how seldom such a thing is the cause."""
+"""First and last node of the replaced range, the new text, and its prior as the cause."""
 
 ALIKE: Sequence[Sequence[str]] = (
     ("sum", "mean", "amax", "amin", "prod"),
@@ -25,16 +25,16 @@ ALIKE: Sequence[Sequence[str]] = (
     ("cumsum", "cumprod"),
     ("tril", "triu"),
 )
-"""Functions that are taken for one another."""
+"""Functions that are confused with one another."""
 RESHAPES = frozenset({"view", "reshape"})
 """What keeps the order of the elements, where often a matrix should be turned."""
 MATRIX = 2
 TURNED = ("t()", "t().contiguous()")
 WORDS = ("mean", "sum", "batchmean", "none")
-"""Strings that say how results are reduced."""
+"""Strings for reductions."""
 MAKERS = frozenset(name for group in ALIKE[4:7] for name in group)
 MEASURES = frozenset({"size", "stride", "numel", "dim", "item", "element_size", "data_ptr", "apply", "contiguous", "save_for_backward", "cdiv", "next_power_of_2"})  # fmt: skip
-"""Methods without which an expression would be of another kind, or the same."""
+"""Methods whose removal would change an expression's kind, or nothing."""
 OPERATORS: Mapping[type[ast.operator], tuple[str, Sequence[str]]] = {
     ast.Add: ("+", ("-", "*")),
     ast.Sub: ("-", ("+",)),
@@ -72,10 +72,10 @@ STEPS = (
     "torch.argsort({})",
     "{} / {}.sum(-1, keepdim=True)",
 )
-"""What may be lacking around a value."""
+"""Steps that may be missing around a value."""
 OF_NUMBERS = tuple(step for step in STEPS if not any(one in step for one in ("{}.", "torch")))
 OF_OPERANDS = ("{}.sqrt()", "{}.square()", "{}.exp()", "(1 - {})")
-"""What may be lacking around one side of an operator."""
+"""Steps that may be missing around an operand."""
 SIZES = ("shape[0]", "shape[-1]", "numel()")
 REDUCTIONS = ("mean", "sum")
 MOST_ORDERED = 6
@@ -83,11 +83,11 @@ EPSILONS = (1e-5, 1e-6, 1e-8, 1e-12)
 """What torch's layers and functions add to a divisor unless told otherwise."""
 SMALL = 0.1
 LARGE = 8
-"""Numbers beyond are sizes: one more or less is seldom what they should be."""
+"""Larger numbers are sizes, where one more or less is seldom right."""
 
 
 def forms(node: ast.expr, written: Written, known: Sequence[float]) -> Iterator[Form]:
-    """Yield what one expression could be instead; `known` are numbers that the task's reference uses."""
+    """Yield the alternatives of one expression; `known` are numbers that the task's reference uses."""
     match node:
         case ast.Constant():
             yield from ((node, node, text, prior) for text, prior in _constants(node, known))
@@ -130,14 +130,14 @@ def around(value: ast.expr, written: Written, tensors: Sequence[str] | None) -> 
 
 
 def _around_operand(operand: ast.expr, written: Written) -> Iterator[Form]:
-    """Yield an operand with one step more; numbers have none."""
+    """Yield an operand with one more step; numbers have none."""
     if not isinstance(operand, ast.Constant):
         text = _grouped(operand, written)
         yield from ((operand, operand, step.replace("{}", text), 2) for step in OF_OPERANDS)
 
 
 def _reduction(node: ast.AST) -> tuple[str, ast.expr] | None:
-    """Return what a call reduces to one number, and how."""
+    """Return the operand and the kind of a reduction to one number."""
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr=name), args=[of], keywords=[]):  # fmt: skip
             return (name, of) if name in REDUCTIONS else None
@@ -174,13 +174,13 @@ def _operations(node: ast.BinOp, written: Written) -> Iterator[str]:
 
 
 def _grouped(node: ast.expr, written: Written) -> str:
-    """Return an expression so that anything can stand beside it."""
+    """Return an expression in parentheses if it needs them as an operand."""
     bare = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant)
     return written(node) if bare else f"({written(node)})"
 
 
 def _reordered(parts: Sequence[ast.expr], written: Written) -> Iterator[Form]:
-    """Yield a sequence with two of its parts exchanged, or with all of them moved on by one."""
+    """Yield a sequence with two parts exchanged, or with all parts rotated by one."""
     plain = [one for one in parts if not isinstance(one, ast.Starred)]
     if not 1 < len(plain) <= MOST_ORDERED or len(plain) < len(parts):
         return
@@ -196,7 +196,7 @@ def _reordered(parts: Sequence[ast.expr], written: Written) -> Iterator[Form]:
 
 
 def _calls(node: ast.Call, written: Written) -> Iterator[Form]:
-    if isinstance(node.func, ast.Subscript):  # a launch: what it is given is exchanged as arguments
+    if isinstance(node.func, ast.Subscript):  # a launch, whose arguments are exchanged elsewhere
         return
     yield from _reordered(node.args, written)
     if not isinstance(node.func, ast.Attribute):
@@ -222,7 +222,7 @@ def _calls(node: ast.Call, written: Written) -> Iterator[Form]:
 
 
 def _filled(node: ast.Call, name: str, of: str, written: Written) -> Iterator[str]:
-    """Yield a new tensor that holds an infinite number."""
+    """Yield a new tensor filled with infinity."""
     plain = [written(one) for one in node.args]
     if not plain:
         return
@@ -234,7 +234,7 @@ def _filled(node: ast.Call, name: str, of: str, written: Written) -> Iterator[st
 
 
 def _interleaved(node: ast.Call, of: str, written: Written) -> Iterator[str]:
-    """Yield copies of each element one after the other, where copies of the whole follow one another."""
+    """Yield `repeat_interleave` where the whole is repeated."""
     often = [
         (dim, one)
         for dim, one in enumerate(node.args)

@@ -1,4 +1,4 @@
-"""Which names of a function of the host could be meant for one another: its numbers, its other values, attributes of one object."""
+"""Names of a host function that may be confused with one another: numbers, other values, attributes of one object."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from grader.source import Source
 
 MEASURED = frozenset({"shape", "size", "numel", "stride", "dim"})
 MOST = 8
-"""Names that one name is exchanged with."""
+"""Most names that one name is exchanged with."""
 OWN = frozenset({"self", "ctx"})
 
 
 def alike_names(function: ast.FunctionDef) -> Mapping[str, Sequence[str]]:
-    """Return for each name, and each attribute with its object, the others of its kind."""
+    """Return the other names of the same kind, for each name and each attribute with its object."""
     names = {one.arg for one in function.args.args} - OWN
     numbers: set[str] = set()
     objects: dict[str, set[str]] = defaultdict(set)

@@ -1,4 +1,4 @@
-"""Host code that only hands on what a kernel made: a step that its result lacks is lacking in the kernel."""
+"""Host code that only passes a kernel's result on, where a missing step is missing in the kernel."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from grader.source.analysis.data_flow import assignments
 from grader.source.scopes import FunctionNode, dotted_name
 
 _SCALED = ("{} / ", "2 * {}", "{}.mean()", "{}.sum()")
-"""How a value is written that is scaled, or normalised."""
+"""Patterns of scaled or normalised values."""
 _LIBRARIES = frozenset({"torch", "F", "math", "np"})
 
 
 def makes_up(function: FunctionNode | None, value: ast.AST, before: str, after: str) -> bool:
-    """Whether a change of host code scales what a kernel made, and the host computes nothing of it itself."""
+    """Whether a change of host code scales a kernel's result that the host itself doesn't compute with."""
     begins = tuple(re.sub(r"\{\}", lambda _: before, one) for one in _SCALED)
     return function is not None and after.startswith(begins) and _is_made_by_kernel(function, value)
 
 
 def _is_made_by_kernel(function: FunctionNode, value: ast.AST) -> bool:
-    """Whether a value is memory that the host made for a kernel to fill, or what a function other than torch's returns."""
+    """Whether a value is memory allocated for a kernel's output, or the result of a function outside torch."""
     if isinstance(value, ast.Name):
         made = [one.value for one in assignments(function, value.id)]
         return bool(made) and all(_is_empty(one) or _is_answer(function, one) for one in made)
@@ -29,7 +29,7 @@ def _is_made_by_kernel(function: FunctionNode, value: ast.AST) -> bool:
 
 
 def _is_answer(function: FunctionNode, value: ast.AST) -> bool:
-    """Whether a value is a call of something else than torch's functions and tensors' methods."""
+    """Whether a value is a call other than of torch's functions and tensors' methods."""
     if not isinstance(value, ast.Call):
         return False
     root = dotted_name(value.func).partition(".")[0]

@@ -47,22 +47,22 @@ from grader.simulator.changes.values import Value, Values
 from grader.simulator.ptx.code import Code, Function, Instruction, Operand
 
 MOST_SIBLINGS = 10
-"""Values that are tried in the place of another."""
+"""Most values tried in place of another."""
 LIKELY = 3
-"""Siblings that are more often meant than the others."""
+"""Number of siblings that are likelier than the others."""
 MOST_SIZES = 6
-"""Sizes of which quotients are made."""
+"""Most sizes to build quotients from."""
 NO_NUMBERS = frozenset({"bar", "shfl", "ld", "st", "cvt"})
-"""Instructions the whole numbers of which say how they work."""
+"""Instructions whose integer operands are modes."""
 SIDES: Final[tuple[Settled, Settled]] = ("always the first", "always the second")
 NESTED = 2
-"""Up to which prior of both two changes are made together."""
+"""Largest prior of both for combining two changes."""
 
 
 def changes_of(
     program: int, code: Code, function: Function, numbers: Sequence[float] = ()
 ) -> Iterator[Change]:
-    """Yield the changes of a function; `numbers` are those that its task knows beside the usual ones."""
+    """Yield the changes of a function; `numbers` are the task's, beside the usual ones."""
     values = Values(code, function)
     changed = _Changed(program, values, code.places, (*NUMBERS, *numbers))
     around = Around(program, values, code.places)
@@ -128,7 +128,7 @@ class _Changed(Sites):
             yield self._change(places[0], OtherOperator(own, part), edits, prior)
 
     def _quotients(self, places: list[int]) -> Iterator[Change]:
-        """Yield changes of what an index is divided by: one size by another, as of the heads that share one."""
+        """Yield changes of an index's divisor to a quotient of two sizes, as for shared heads."""
         first, divisor = self._code[places[0]], spare(self._values.function, 32)
         if first.opcode not in ("div.s32", "rem.s32", "div.u32", "rem.u32"):
             return
@@ -156,7 +156,7 @@ class _Changed(Sites):
                 yield from self._fillers(places, operand)
 
     def _fills(self, instruction: Instruction) -> bool:
-        """Whether it puts the bits of a float into a register, as a load does with what stands for an element outside."""
+        """Whether it moves the bits of a float into a register, as for the default of a masked load."""
         moves = base(instruction) == "mov" and instruction.operands[0].kind == "reg"
         return moves and self._values.kind(instruction.operands[0].value) == "float"
 
@@ -169,7 +169,7 @@ class _Changed(Sites):
             yield self._change(places[0], other, edits)
 
     def _prior_of(self, operand: Operand, bits: int) -> int:
-        """Return how seldom a number should be another: those of a compiler of blocks are mostly its own."""
+        """Return the prior of another number: those of a block compiler (Triton) are mostly its own."""
         if operand.kind != "f32":
             return 2 if self._values.of_blocks else 0
         return int(bits not in self._own and bits & 0x7FFFFFFF not in PLAIN)
@@ -206,14 +206,14 @@ class _Changed(Sites):
         for value, places in self._uses():
             for n, other in enumerate(self._siblings(value, places)[:MOST_SIBLINGS]):
                 edits = self._exchanged(value, other, places)
-                copied = base(self._code[places[0][0]]) == "mov"  # no expression of the source
+                copied = base(self._code[places[0][0]]) == "mov"  # not an expression of the source
                 seldom = n // LIKELY if not self._values.of_blocks else int(n >= LIKELY)
                 prior = 2 if copied else min(seldom, 2)
                 operand = OtherOperand(self._values.told(value), self._values.told(other))
                 yield self._change(places[0][0], operand, edits, prior, other)
 
     def _exchanged(self, value: Value, other: Value, places: list[Site]) -> Edits:
-        """Return the edits that put each copy of another value in the place of its copy of this one."""
+        """Return the edits that replace each copy of a value by the matching copy of another."""
         edits: dict[int, Instruction] = {}
         for at, path in places:
             old = edits.get(at, self._code[at])
@@ -234,7 +234,7 @@ def _by(instruction: Instruction, opcode: str, divisor: Operand) -> Instruction:
 
 
 def _form_of(instruction: Instruction, form: Form) -> tuple[Instruction, ...]:
-    """Return the instructions that an instruction becomes in another form."""
+    """Return an instruction in another form."""
     return tuple(
         replace(
             instruction,

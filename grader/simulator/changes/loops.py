@@ -1,4 +1,4 @@
-"""In how many loops each instruction of a function stands: how often it runs, as far as the code alone tells."""
+"""Loop depth of each instruction of a function, as an estimate of how often it runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from grader.simulator.ptx.code import Instruction
 
 
 def loop_depths(code: Sequence[Instruction]) -> list[int]:
-    """Return for each position how many loops it stands in; a loop goes from a label to the last jump back to it."""
+    """Return the loop depth of each position; a loop goes from a label to the last jump back to it."""
     labels = {i.operands[0].value: at for at, i in enumerate(code) if not i.opcode}
     ends: dict[int, int] = {}
     for at, instruction in enumerate(code):

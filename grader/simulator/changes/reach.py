@@ -1,4 +1,4 @@
-"""What decides which elements a function reads and writes: the way of addresses and conditions back through its code."""
+"""Backward slices of a function's addresses and conditions, which decide the elements it reads and writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ACCESSES = frozenset({"ld", "st", "atom", "red", "cp"})
 
 
 class Reach:
-    """Positions of one function's code, as bits, from which something follows."""
+    """Positions of one function's code, as bits, that a value depends on."""
 
     def __init__(self, values: Values) -> None:
         self._values = values
@@ -21,7 +21,7 @@ class Reach:
         self._behind: dict[int, int] = {}
 
     def behind(self, registers: Iterable[int]) -> int:
-        """Return all positions that what is in these registers follows from."""
+        """Return all positions that these registers depend on."""
         found, open_ones, known = 0, list(registers), set()
         while open_ones:
             register = open_ones.pop()
@@ -34,13 +34,13 @@ class Reach:
         return found
 
     def behind_one(self, register: int) -> int:
-        """Return all positions that what is in one register follows from."""
+        """Return all positions that one register depends on."""
         if register not in self._behind:
             self._behind[register] = self.behind([register])
         return self._behind[register]
 
     def read_by(self, instruction: Instruction) -> Iterator[int]:
-        """Yield the registers that an instruction reads, wherever it stands."""
+        """Yield the registers that an instruction reads."""
         operands, gives = split(instruction)
         for n, operand in enumerate(operands):
             if n >= gives or operand.kind == "mem":
@@ -54,19 +54,19 @@ class Reach:
 
     @cached_property
     def conditions(self) -> int:
-        """Return what decides which way the code goes."""
+        """Return the positions that branches depend on."""
         jumps = (i.guard // 2 - 1 for i in self._code if i.guard and base(i) == "bra")
         return self.behind(jumps)
 
     @cached_property
     def shared(self) -> int:
-        """Return what the addresses in shared memory follow from."""
+        """Return the positions that addresses in shared memory depend on."""
         inside = (i for i in self._code if ".shared" in i.opcode and base(i) in _ACCESSES)
         return self.behind(r for one in inside for r in _address(one))
 
     @cached_property
     def of_arguments(self) -> dict[int, int]:
-        """Return for each argument that is an address what the accesses by it follow from, and where they are."""
+        """Return, for each address argument, the positions that its accesses depend on, and their own."""
         found: dict[int, int] = {}
         for at, behind in self._accesses.items():
             for argument in self._by(behind):
@@ -75,7 +75,7 @@ class Reach:
 
     @cached_property
     def accesses(self) -> dict[int, int]:
-        """Return for each argument that is an address where the accesses by it are."""
+        """Return, for each address argument, the positions of its accesses."""
         found: dict[int, int] = {}
         for at, behind in self._accesses.items():
             for argument in self._by(behind):
@@ -84,7 +84,7 @@ class Reach:
 
     @cached_property
     def _accesses(self) -> dict[int, int]:
-        """Return the positions of accesses to global memory, and what each one's address and condition follow from."""
+        """Return the positions of global accesses, and those that their addresses and conditions depend on."""
         guards = {at: [i.guard // 2 - 1] if i.guard else [] for at, i in enumerate(self._code)}
         found = (at for at, i in enumerate(self._code) if _is_global(i))
         return {at: self.behind([*_address(self._code[at]), *guards[at]]) for at in found}

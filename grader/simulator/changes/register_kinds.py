@@ -1,4 +1,4 @@
-"""What each register of a function holds: a float, an integer, an address, a truth; by the instructions that set and read it."""
+"""The kind of each register of a function (float, integer, address, boolean), from the instructions that use it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 from grader.simulator.ptx.code import Function, Instruction, Operand
 
 Path = tuple[int, ...]
-"""Where an operand stands in an instruction: its index, and those in vectors and addresses."""
+"""Position of an operand in an instruction: its index, and those inside vectors and addresses."""
 _GIVES_NOTHING = frozenset(
     [
         "st",
@@ -59,18 +59,18 @@ def base(instruction: Instruction) -> str:
 
 
 def is_layout(instruction: Instruction) -> bool:
-    """Whether it is what a compiler of blocks does to spread them over threads, and not of its source."""
+    """Whether an instruction distributes a block over threads (Triton), without a counterpart in the source."""
     return base(instruction) in _LAYOUT or instruction.opcode.startswith(_SHARED)
 
 
 def split(instruction: Instruction) -> tuple[tuple[Operand, ...], int]:
-    """Return the operands, and how many of them are set by the instruction."""
+    """Return the operands, and the number of them that the instruction sets."""
     gives = 0 if not instruction.operands or base(instruction) in _GIVES_NOTHING else 1
     return instruction.operands, gives
 
 
 def leaves(operand: Operand, path: Path) -> Iterator[tuple[Path, Operand]]:
-    """Yield the operands that are no vectors or addresses."""
+    """Yield the scalar operands, inside vectors and addresses too."""
     if not operand.items or operand.kind in ("var", "targets"):
         yield path, operand
     else:
@@ -79,7 +79,7 @@ def leaves(operand: Operand, path: Path) -> Iterator[tuple[Path, Operand]]:
 
 
 class RegisterKinds:
-    """The registers of one function, with the places that set and read them."""
+    """The registers of one function, with the instructions that set and read them."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -110,7 +110,7 @@ class RegisterKinds:
 
     @cached_property
     def _addresses(self) -> frozenset[int]:
-        """Return the registers that hold an address: an argument's, or one at a distance from it."""
+        """Return the registers that hold an address: an argument, or one at an offset from it."""
         found: set[int] = set()
         for _ in range(3):
             for instruction in self.function.instructions:
@@ -131,7 +131,7 @@ class RegisterKinds:
 
     @cached_property
     def _lead_to_memory(self) -> frozenset[int]:
-        """Return the registers of which addresses are made, or that another function gets."""
+        """Return the registers that addresses are computed from, or that are passed to another function."""
         found: set[int] = set()
         for _ in range(3):
             for at, instruction in enumerate(self.function.instructions):
@@ -165,7 +165,7 @@ class RegisterKinds:
         }
 
     def kind(self, register: int) -> str:
-        """Return of what kind a register's values are; empty for other widths."""
+        """Return the kind of a register's values; empty for other widths."""
         width = self.function.registers[register]
         if width == 32:
             return "float" if register in self._floats else "int"

@@ -1,4 +1,4 @@
-"""The places of a function at which its source could say something else, and what could stand there."""
+"""Places of a function where the source may be wrong, and the alternatives there."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MOST_FACTORS = 8
 MOST_INTS = 12
 MOST_CONDITIONS = 4
 Site = tuple[int, Path]
-"""Where a value is read: the instruction's position, and the operand's place in it."""
+"""A use of a value: the instruction's position, and the operand's place in it."""
 
 
 class Sites:
-    """A function's places, of which changes are made."""
+    """A function's places for changes."""
 
     def __init__(self, program: int, values: Values, places: Sequence[tuple[str, int]]) -> None:
         self._program, self._values, self._places_of = program, values, places
@@ -37,14 +37,14 @@ class Sites:
     ) -> Change:
         """Return a change at a position; `other` is the value that it brings there."""
         function = self._values.function.number
-        # What a function that was put into its caller lacks can only come by its call.
+        # A value missing in an inlined function can only come from its call.
         given = other is not None and other.argument is not None
         places_of = self._values.callers if given else self._places_of
         file, line = places_of[self._code[self._values.place_of(at)].location]
         return Change(file, line, changed, self._program, function, edits, prior)
 
     def _uses(self) -> Iterator[tuple[Value, list[Site]]]:
-        """Yield where a line reads a value: everywhere on it, and each place by itself."""
+        """Yield the uses of a value on a line: all together, and each alone."""
         lines: dict[object, list[Site]] = defaultdict(list)
         sites: dict[object, list[Site]] = defaultdict(list)
         for at, read in enumerate(self._values.read):
@@ -61,12 +61,12 @@ class Sites:
                 yield self._values.of[leaf_of(self._code[at], path).value], places
 
     def _is_of_source(self, at: int, value: Value) -> bool:
-        """Whether the source could say what is read; what spreads a block over threads reads no arguments."""
+        """Whether an operand is from the source; instructions that distribute a block over threads read no arguments."""
         argument = value.argument is not None and bool(self._values.lines[at])
         return argument or self._values.is_of_source(at)
 
     def _siblings(self, value: Value, places: list[Site]) -> list[Value]:
-        """Return values that could stand in the place of one, the likeliest first."""
+        """Return values that could replace one, the likeliest first."""
         line, last = self._values.lines[places[0][0]], places[-1][0]
         found = [v for v in self._values.all if v.kind == value.kind and v.key != value.key]
         found = [
@@ -76,7 +76,7 @@ class Sites:
         return sorted(found, key=lambda v: (*self._unlike(value, v, line), -v.first))
 
     def _unlike(self, value: Value, other: Value, line: int) -> tuple[bool, int, bool]:
-        """Return how seldom one stands for the other: arguments that follow each other are exchanged most often."""
+        """Return the prior of confusing two values: adjacent arguments are exchanged most often."""
         if other.unread:
             return False, 0, False
         beside = None not in (value.argument, other.argument)
@@ -84,7 +84,7 @@ class Sites:
         return not follows, self._distance(other, line), not other.simple
 
     def _distance(self, value: Value, line: int) -> int:
-        """Return how far from a line the nearest one stands that reads a value or sets it."""
+        """Return the distance from a line to the nearest one that reads or sets a value."""
         lines = self._values.read_in.get(value.key, set()) | (
             {value.line} if not value.simple else set()
         )

@@ -1,4 +1,4 @@
-"""Two changes of one place that belong together: two values that take each other's place, or the same done with both."""
+"""Pairs of changes: two values are exchanged, or both get the same step."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from grader.simulator.changes.change import Change
 from grader.simulator.ptx.code import Instruction
 
 MOST = 3
-"""Places at which the other value could be meant, the nearest first."""
+"""Most places of the other value, the nearest first."""
 APART = 8
-"""Lines that lie at most between two values that are exchanged."""
+"""Most lines between two exchanged values."""
 
 
 def changes_together(
     single: Sequence[Change], code: Sequence[Instruction], nested: int
 ) -> Iterator[Change]:
-    """Yield such pairs of changes; `nested`: up to which prior of both they are tried."""
+    """Yield such pairs of changes; `nested` is the largest prior of both."""
     likely = [one for one in single if one.prior <= nested]
     yield from _exchanges(likely, code)
     yield from _of_both(likely, code)
 
 
 def _exchanges(changes: Sequence[Change], code: Sequence[Instruction]) -> Iterator[Change]:
-    """Yield for a value in another's place that the other one takes its place, near by."""
+    """Yield exchanges of two values near each other."""
     known: dict[tuple[KernelValue, KernelValue], list[Change]] = defaultdict(list)
     for change in changes:
         if isinstance(change.changed, OtherOperand):
@@ -55,7 +55,7 @@ def _distance(one: Change, other: Change) -> int:
 
 
 def _of_both(changes: Sequence[Change], code: Sequence[Instruction]) -> Iterator[Change]:
-    """Yield for what is done with a value of a line that it is done with another one there too."""
+    """Yield pairs of the same step on two values of a line."""
     alike: dict[object, dict[KernelValue, Change]] = defaultdict(dict)
     for change in changes:
         match change.changed:
@@ -75,7 +75,7 @@ def _of_two(changed: Changed) -> Changed:
 
 
 def joined_changes(one: Change, other: Change, code: Sequence[Instruction]) -> Change | None:
-    """Return two changes as one; None where both make something else of the same operand."""
+    """Return two changes as one; None where both change the same operand."""
     edits = dict(one.edits)
     for at, new in other.edits:
         merged = _merged(code[at], edits[at], new) if at in edits else new
@@ -90,7 +90,7 @@ def joined_changes(one: Change, other: Change, code: Sequence[Instruction]) -> C
 def _merged(
     old: Instruction, one: tuple[Instruction, ...], other: tuple[Instruction, ...]
 ) -> tuple[Instruction, ...] | None:
-    """Return an instruction with the operands that each of two changes gives it, and what stands before it then."""
+    """Return an instruction with the operands of both changes, and the inserted instructions before it."""
     if not one or not other or one[-1].opcode != other[-1].opcode:
         return None
     if len(one) > 1 and len(other) > 1:  # both need the same spare register

@@ -1,4 +1,4 @@
-"""What a function's registers hold: which stand for one value of the source, and of what kind."""
+"""Values of a function's source, each with the registers that hold it, and its kind."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from grader.simulator.changes.register_kinds import (
 from grader.simulator.ptx.code import Code, Function, Instruction, Operand
 
 _OWN = 2
-"""Arguments that the compiler of blocks adds to those of a kernel."""
+"""Hidden arguments that the block compiler (Triton) adds to a kernel."""
 Key = tuple[object, ...]
 _SHIFTED = frozenset({"add", "sub", "ld", "st", "or"})
-"""Instructions whose numbers tell copies of an unrolled loop apart."""
+"""Instructions whose constants distinguish copies of an unrolled loop."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Value:
     line: int
     name: KernelValue
     unread: tuple[Instruction, ...] = ()
-    """How an argument that the code never reads is read into a spare register."""
+    """Instruction that loads an argument which the code never reads into a spare register."""
 
     @property
     def simple(self) -> bool:
@@ -48,12 +48,12 @@ class Value:
 
     @property
     def argument(self) -> int | None:
-        """Return which of the kernel's arguments it is."""
+        """Return its index among the kernel's arguments."""
         return self.name.number if self.name.origin == "argument" else None
 
 
 def _variable(load: Instruction) -> int:
-    """Return the number of the variable that an instruction loads; -1 where it is none by itself."""
+    """Return the number of the variable that an instruction loads; -1 for other instructions."""
     source = load.operands[-1]
     base_of = source.items[0] if source.items else source
     return base_of.items[0].value if base_of.kind == "var" else -1
@@ -75,11 +75,11 @@ class Values(RegisterKinds):
 
     @property
     def _depth(self) -> int:
-        """How far back values are told apart: elements of a block come by addresses of many forms."""
+        """Depth to which values are distinguished: elements of a block have addresses of many forms."""
         return 1 if self.of_blocks else 2
 
     def key(self, register: int, depth: int) -> Key:
-        """Return what is alike for all registers that hold one value of the source."""
+        """Return a key that is equal for all registers of one value of the source."""
         places = self._set.get(register, [])
         if len(places) == 1:
             return self._made(*places[0], depth)
@@ -88,7 +88,7 @@ class Values(RegisterKinds):
         return ("several", frozenset(self._made(at, path, depth - 1) for at, path in places))
 
     def _made(self, at: int, path: Path, depth: int) -> Key:
-        """Return how a register is set; elements of a block that one thread has are alike."""
+        """Return a key of a register's definition; a thread's elements of one block are equal."""
         instruction = self.function.instructions[at]
         which = path[:1] if self.of_blocks else path
         return (self.lines[at], instruction.opcode, which, *self._operands(instruction, depth - 1))
@@ -105,7 +105,7 @@ class Values(RegisterKinds):
                     yield leaf
 
     def place_of(self, at: int) -> int:
-        """Return the position whose line an instruction is of: a number's is that of its first use."""
+        """Return the position that gives an instruction's line: for a constant, its first use."""
         instruction = self.function.instructions[at]
         if base(instruction) != "mov" or instruction.operands[-1].kind in ("reg", "special"):
             return at
@@ -114,7 +114,7 @@ class Values(RegisterKinds):
         return next(uses, at)
 
     def line_made(self, at: int, depth: int = 4) -> int:
-        """Return the line in which what an instruction copies was made."""
+        """Return the line that computed the value which an instruction copies."""
         source = self.function.instructions[at].operands[-1]
         places = self._set.get(source.value, []) if source.kind == "reg" else []
         if base(self.function.instructions[at]) != "mov" or not places or not depth:
@@ -130,7 +130,7 @@ class Values(RegisterKinds):
         return found
 
     def is_of_source(self, at: int) -> bool:
-        """Whether an instruction could be something that the source says."""
+        """Whether an instruction may have a counterpart in the source."""
         instruction = self.function.instructions[at]
         if not instruction.opcode or not self.lines[at]:
             return False
@@ -143,7 +143,7 @@ class Values(RegisterKinds):
 
     @cached_property
     def _spread(self) -> frozenset[int]:
-        """Return the registers that differ from thread to thread: they spread a block over these."""
+        """Return the registers that differ between threads, which distribute a block over them."""
         found: set[int] = set()
         for _ in range(2):
             for at, instruction in enumerate(self.function.instructions):
@@ -154,7 +154,7 @@ class Values(RegisterKinds):
         return frozenset(found)
 
     def site(self, at: int) -> Key:
-        """Return what is alike for all instructions that one place of the source became."""
+        """Return a key that is equal for all instructions compiled from one place of the source."""
         instruction = self.function.instructions[at]
         return (self.lines[at], instruction.opcode, *self._operands(instruction, self._depth - 1))
 
@@ -183,7 +183,7 @@ class Values(RegisterKinds):
 
     @cached_property
     def unread(self) -> tuple[Value, ...]:
-        """Return the kernel's arguments that its code never reads; the last ones of blocks are their compiler's own."""
+        """Return the kernel's arguments that its code never reads, without Triton's hidden ones."""
         loads = [
             n for n, i in enumerate(self.function.instructions) if i.opcode.startswith("ld.param")
         ]
@@ -223,7 +223,7 @@ class Values(RegisterKinds):
 
     @cached_property
     def named(self) -> frozenset[Key]:
-        """Return the values that the source has a name for: arguments, indices, what other lines read or set."""
+        """Return the values with a name in the source: arguments, indices, values that other lines read or set."""
         lines = self.read_in
         return frozenset(
             v.key
@@ -232,7 +232,7 @@ class Values(RegisterKinds):
         )
 
     def has_name(self, value: Value) -> bool:
-        """Whether the source has a name for a value: others are a part of what their line computes."""
+        """Whether a value has a name in the source; others are parts of an expression."""
         return value.simple or (value.key in self.named and value.key[0] != "several")
 
     def told(self, value: Value) -> KernelValue:

@@ -49,7 +49,7 @@ class Body:
         self._table_name = ""
 
     def decode(self, text: str) -> None:
-        """Append all statements; one that can't be read becomes an unsupported instruction."""
+        """Append all statements; an unreadable one becomes an unsupported instruction."""
         self._locations.leave()
         position, end = 0, len(text)
         plain = _plain_labels(text)

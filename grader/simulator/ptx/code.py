@@ -1,6 +1,6 @@
 """A program of the interpreter read back: the instructions of its functions, and new ones as words.
 
-The bytes come from a guest, so nothing in them is believed: numbers that point nowhere raise ValueError.
+The bytes come from a guest and are untrusted: invalid indices raise ValueError.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Operand:
     kind: str
     """`reg`, `not`, `int`, `f32`, `f64`, `special`, `var`, `mem`, `vec`, `pair`, `func`, `label`, `targets` or `sink`."""
     value: int = 0
-    """The register, variable, function or label; a constant's bits; what is added to an address."""
+    """The register, variable, function or label; a constant's bits; an address's offset."""
     name: str = ""
     """A special register's."""
     items: tuple[Operand, ...] = ()
@@ -57,7 +57,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Code:
-    """What a program's functions compute, and the tables that their words name."""
+    """The code of a program's functions, and the tables that it indexes."""
 
     strings: tuple[str, ...]
     constants: tuple[int, ...]
@@ -68,14 +68,14 @@ class Code:
     """As `Program.of_blocks`."""
     functions: tuple[Function, ...]
     callers: tuple[tuple[str, int], ...] = ()
-    """Of each location the outermost call's place: another one where a function of the text was put into its caller."""
+    """Place of each location's outermost call, which differs where a function was inlined."""
 
 
 def read_code(blob: bytes) -> Code:
-    """Return what `encode` made the bytes of.
+    """Return the program that `encode` packed.
 
     Raises:
-        ValueError: they are nothing that it makes.
+        ValueError: the bytes are invalid.
 
     """
     try:
@@ -128,7 +128,7 @@ def _read(words: _Words) -> Code:
 
 
 def _place(words: _Words, files: list[str]) -> tuple[tuple[str, int], tuple[str, int]]:
-    """Return where a location is in the submission's own file, and where the outermost call of it is."""
+    """Return a location's place in the submission's own file, and that of its outermost call."""
     count, own = words.words(2)
     numbers = words.words(2 * count)
     frames = list(zip(numbers[::2], numbers[1::2], strict=True))
@@ -205,7 +205,7 @@ class _Reader:
 
 
 class Pool:
-    """The tables of a program with what changed instructions name beside."""
+    """The tables of a program, extended for changed instructions."""
 
     def __init__(self, code: Code) -> None:
         self._strings = {text: n for n, text in reversed(list(enumerate(code.strings)))}
@@ -215,12 +215,12 @@ class Pool:
 
     @property
     def strings(self) -> list[str]:
-        """Return the strings that came in."""
+        """Return the added strings."""
         return [text for text, n in self._strings.items() if n >= self._known[0]]
 
     @property
     def constants(self) -> list[int]:
-        """Return the constants that came in."""
+        """Return the added constants."""
         return [value for value, n in self._constants.items() if n >= self._known[1]]
 
     def words(self, instruction: Instruction) -> list[int]:

@@ -30,8 +30,8 @@ class DecodeError(ValueError):
 def decode(ptx: str, own: str = "cuda.cu", *, of_blocks: bool = False) -> Program:
     """Decode a PTX module as `nvcc -ptx -lineinfo` writes it.
 
-    `own` is the base name of the submission's file, whose lines findings are to name; `of_blocks` as in `Program`. Instructions
-    that can't be read become ones that the interpreter calls unsupported when it meets them.
+    `own` is the base name of the submission's file, whose lines findings are to name; `of_blocks` as in `Program`.
+    Unreadable instructions become ones that the interpreter reports as unsupported when it executes them.
 
     Raises DecodeError where the text as a whole has no structure of a module.
     """
@@ -64,7 +64,7 @@ class _Module:
         )  # fmt: skip
 
     def _item(self, position: int) -> int:
-        """Take one thing at module level; return where it ends."""
+        """Decode one item at module level; return its end."""
         text = self._text
         for pattern in (_LINE, _SECTION):
             match = pattern.match(text, position)

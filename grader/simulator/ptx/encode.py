@@ -1,7 +1,7 @@
 """A program to the bytes that the interpreter loads.
 
 Everything is little-endian 32-bit words after the header; strings are a length in bytes and the
-bytes, padded to a word. The loader checks every number: a wrong blob is refused, not believed.
+bytes, padded to a word. The loader checks every number and refuses an invalid blob.
 """
 
 from __future__ import annotations

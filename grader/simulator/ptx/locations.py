@@ -25,7 +25,7 @@ class Locations:
         self.current = 0
 
     def enter(self, text: str) -> None:
-        """Take a `.loc` line: it holds for the instructions that follow."""
+        """Read a `.loc` line, which applies to the following instructions."""
         match = _LOC.match(text)
         if match is None:
             return
@@ -48,8 +48,8 @@ class Locations:
     def table(self, files: dict[int, str], own: str) -> tuple[list[str], list[Location]]:
         """Return the file names and the locations by number.
 
-        `own` is the base name of the submission's file; where no file is called so, it is the file
-        that the outermost frames lie in most often.
+        `own` is the base name of the submission's file; if no file has that name, it is the most frequent file of
+        outermost frames.
         """
         numbers = sorted(files)
         index = {number: place for place, number in enumerate(numbers)}

@@ -48,7 +48,7 @@ class Scope:
         self._known: dict[str, tuple[int, ...]] = {}
         self._labels: list[dict[str, int]] = [{}]
         self.labels = 0
-        """How many labels were named."""
+        """Number of labels."""
         self.tables: dict[str, tuple[str, ...]] = {}
 
     def push(self, labels: Iterable[str] = ()) -> None:
@@ -87,14 +87,14 @@ class Scope:
         self._known.clear()
 
     def declare_labels(self, names: Iterable[str]) -> None:
-        """Bind the labels that stand in the innermost brace, named before or not."""
+        """Bind the labels of the innermost brace, whether already used or not."""
         for name in names:
             self._labels[-1][name] = self.labels
             self.labels += 1
             self._known.clear()
 
     def label(self, name: str) -> int:
-        """Return the number of a label, known yet or not."""
+        """Return the number of a label, whether already defined or not."""
         for level in reversed(self._labels):
             if name in level:
                 return level[name]

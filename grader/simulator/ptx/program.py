@@ -1,4 +1,4 @@
-"""A decoded PTX module, as flat data."""
+"""The records of a decoded PTX module."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Parameter:
 
 @dataclass
 class Function:
-    """A kernel or device function; `code` is empty for one that is only declared."""
+    """A kernel or device function; `code` is empty for a declaration."""
 
     name: str
     entry: bool
@@ -98,7 +98,7 @@ class Function:
 
 @dataclass
 class Program:
-    """A whole module: tables that the code's words index."""
+    """A whole module, with the tables that the code's words index."""
 
     strings: list[str]
     constants: array[int]
