@@ -42,7 +42,7 @@ class Place:
 def place(launch: Launch, stored: int, rows: int, whole: int, seed: int) -> Place | None:
     """Return the place to check, or None where a check would be inconclusive.
 
-    `launch` is the program's only one, whose first block stored `first` bytes; `rows` of `whole` rows have values.
+    `launch` is the program's only one, whose first block stored `stored` bytes; `rows` of `whole` rows have values.
     """
     if prod(launch.grid) < LEAST or not 0 < stored <= MOST_STORED:
         return None
