@@ -212,7 +212,7 @@ def _displaced_influences(answers: Sequence[_Answer]) -> Iterator[Found]:
         apart = (wanted & ~seen) | (seen & ~answer.touched)
         if seen.any() and int(apart.sum()) > 0.1 * int((wanted | seen).sum()):
             text = (
-                f"{answer.said} changes {_where(seen)}, in the reference {_where(answer.touched)}"
+                f"{answer.said} changes {_where(seen)}; in the reference, {_where(answer.touched)}"
             )
             yield "probe-moved", text, answer.change.input
             return
@@ -225,7 +225,7 @@ def _where(mask: Array) -> str:
     first = [int(i) for i in places[0]]
     if len(places) == 1:
         return f"the result at {first}"
-    return f"{len(places)} values of it, the first at {first}"
+    return f"{len(places)} values of the result, the first at {first}"
 
 
 def _degree(answers: Sequence[_Answer]) -> Iterator[Found]:
