@@ -175,7 +175,7 @@ def _body(finding: Finding, offer: Suggestion | None) -> str:
     if finding.after_fix:
         parts += ["", f"It shows after: {_text('; '.join(finding.after_fix))}"]
     parts += [""] if finding.evidence else []
-    parts += [f"- *{proof.kind}*: {_text(proof.text)}" for proof in proofs(finding.evidence, 2)]
+    parts += [f"- *{proof.kind}*: {_text(proof.text)}" for proof in proofs(finding, 2)]
     if offer:
         parts += ["", offer.block(), "", offer.note]
     elif finding.fixes:

@@ -99,7 +99,7 @@ def markdown_of_size(review: Review, size: Size) -> str:
             rows=size.rows,
             diff_lines=size.diff,
             whole=size.whole,
-            proofs=lambda finding: proofs(finding.evidence, size.most),
+            proofs=lambda finding: proofs(finding, size.most),
         )
     )
     return re.sub(r"\n{3,}", "\n\n", text)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from grader.records import Evidence
+from grader.records import Evidence, Finding
 
 MOST = 4
 MOST_NAMED = 3
@@ -22,14 +21,17 @@ class Proof(NamedTuple):
     """The highest count on one workload."""
 
 
-def proofs(evidence: Iterable[Evidence], most: int = MOST) -> list[Proof]:
-    """Return the first observations, each once: observations at one line are one, whatever threads they name.
+def proofs(finding: Finding, most: int = MOST) -> list[Proof]:
+    """Return a finding's first observations, each once and none that its message has word for word.
 
+    Observations at one line are one, whatever threads they name.
     So are equal sentences at several lines, and a wrong result on several workloads, whose numbers the table of
     workloads has.
     """
     groups: dict[tuple[str, ...], list[Evidence]] = {}
-    for item in evidence:
+    for item in finding.evidence:
+        if item.workload is None and item.text.rstrip(".") in finding.message:
+            continue
         groups.setdefault(_key(item), []).append(item)
     said: dict[tuple[str, ...], list[Evidence]] = {}
     for items in groups.values():

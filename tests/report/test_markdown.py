@@ -1,11 +1,12 @@
 """The markdown review: what stands first, how long it is, and that words stay words."""
 
 import re
+from collections.abc import Sequence
 
 import pytest
 from markdown_it import MarkdownIt
 
-from grader.records import Evidence, Launch, Place, Review, Run
+from grader.records import Evidence, Finding, Launch, Place, Review, Run
 from grader.report import index, markdown
 from grader.report.entry import entry
 from grader.report.log import readable
@@ -174,6 +175,26 @@ def test_a_reason_that_another_holds_is_not_said_again(make_review: Make) -> Non
     assert shown == [f"Incorrect: {why}", "something else"]
 
 
+def finding_of(
+    evidence: Sequence[Evidence], message: str = "a thread reads past the end"
+) -> Finding:
+    return Finding(
+        rule="MEM001",
+        name="read-out-of-bounds",
+        severity="error",
+        confidence="proven",
+        message=message,
+        evidence=tuple(evidence),
+    )
+
+
+def test_what_the_message_says_is_not_listed_again() -> None:
+    seen = Evidence(kind="simulator", code="sectors", text="32.0 sectors where 4.0 would do.")
+    assert not proofs(finding_of([seen], "far apart: 32.0 sectors where 4.0 would do"))
+    [proof] = proofs(finding_of([seen], "far apart"))
+    assert proof.text == seen.text
+
+
 def test_one_thing_seen_on_many_workloads_is_one_line() -> None:
     seen = [
         Evidence(
@@ -186,12 +207,12 @@ def test_one_thing_seen_on_many_workloads_is_one_line() -> None:
         )
         for n in range(1, 9)
     ]
-    [proof] = proofs(seen)
+    [proof] = proofs(finding_of(seen))
     assert proof.on == "1x1024, 2x1024, 3x1024 and 5 more"
     assert proof.times == 8
-    assert len(proofs([*seen, seen[0].model_copy(update={"code": "race"})])) == 2
+    assert len(proofs(finding_of([*seen, seen[0].model_copy(update={"code": "race"})]))) == 2
     elsewhere = seen[0].model_copy(update={"place": Place(line=31, end_line=31)})
-    assert len(proofs([*seen, elsewhere])) == 1
+    assert len(proofs(finding_of([*seen, elsewhere]))) == 1
 
 
 def test_the_same_results_give_the_same_bytes(make_review: Make) -> None:
