@@ -253,10 +253,10 @@ def _shift(answers: Sequence[_Answer]) -> Iterator[Found]:
     for answer in _of(answers, "shift"):
         wanted, seen = bool(answer.wanted.any()), bool(answer.seen.any())
         if seen and not wanted:
-            text = f"{answer.said} changes the result at {int(answer.seen.sum())} places, and nothing in the reference's"
+            text = f"{answer.said} changes {int(answer.seen.sum())} values of the result, and none of the reference's"
             yield "probe-shift", text, answer.change.input
         elif wanted and not seen:
-            text = f"{answer.said} changes nothing, but the reference's result"
+            text = f"{answer.said} changes the reference's result, and nothing in this one"
             yield "probe-no-shift", text, answer.change.input
 
 
