@@ -13,8 +13,8 @@ def how_far(first: Program, best: Program, used: int, small: int) -> str:
     `first` is the submission as it is; `used` is the number of evaluations, `small` that of small changes. Changes after
     which it ends as before, on no more workloads right, are no advice; nor are those with a proven error of their own.
     """
-    tried = f"{used} candidate change{'s' if used != 1 else ''} evaluated"
-    tried += f", {small} small ones tried" if small else ""
+    graded = f"{used or 'no'} changed program{'s' if used != 1 else ''} graded in full"
+    tried = f"{small} small changes tried, {graded}" if small else graded
     if not best.fixes or not _nearer(first, best) or faulty(first, best):
         right = "" if best.fixes else _say_passed(best.evaluation)
         return f"No change of this code was found that makes it right ({tried}). {right}".strip()
