@@ -1,4 +1,4 @@
-"""Findings and evidence to root causes; fixes to see further."""
+"""From findings and evidence to root causes, with fixes applied to reach later failures."""
 
 from grader.diagnose.deepen import deepen, fixes, try_fixes
 from grader.diagnose.gather import gather

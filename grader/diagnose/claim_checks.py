@@ -1,4 +1,4 @@
-"""What a transcript's claim is held against: what runs observed, by its code, and what rules found."""
+"""Checks of a transcript's claims against evidence from runs and findings of rules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNSET = frozenset(
 
 @dataclass(frozen=True)
 class Facts:
-    """What a claim is held against."""
+    """The facts that a claim is checked against."""
 
     source: Source
     evaluation: Evaluation
@@ -47,7 +47,7 @@ class Facts:
         return "\n".join(one.text for one in texts if one.has_kernels)
 
     def observed_evidence(self) -> Iterator[Evidence]:
-        """Yield what was seen at any size, whether or not the verdict rests on it."""
+        """Yield the evidence at any size, whether or not the verdict depends on it."""
         for run in self.evaluation.runs:
             yield from run.evidence
         yield from self.evaluation.probes
@@ -55,15 +55,15 @@ class Facts:
             yield from item.mismatch.patterns if item.mismatch is not None else ()
 
     def ran(self) -> int:
-        """Return the number of workloads that ran to their end; 0 where one did not."""
+        """Return the number of completed workloads; 0 where one did not complete."""
         runs = self.evaluation.runs
         return len(runs) if all(run.status == "ran" for run in runs) else 0
 
 
 def without(codes: frozenset[str], rules: tuple[str, ...], holds: str) -> Check:
-    """Check that no run, of whatever size, showed one of these, and no rule names it.
+    """Check that no run of any size showed one of these, and no rule names it.
 
-    Only a device that looks for it at each access bears the claim out.
+    Only a device that checks each access can confirm the claim.
     """
 
     def check(facts: Facts) -> Outcome:
@@ -96,7 +96,7 @@ def against(codes: tuple[str, ...], holds: str, notes: bool = False) -> Check:
 
 
 def stable(facts: Facts) -> Outcome:
-    """Check that inputs which strain a formula (large, spread wide) gave finite results, and no rule names it."""
+    """Check that inputs which stress a formula (large, widely spread) gave finite results, and no rule objects."""
     strained = [item for item in facts.evaluation.comparisons if item.role == "stress"]
     for item in strained:
         if item.decides and item.mismatch is not None and item.mismatch.kind == "nonfinite":
@@ -109,7 +109,7 @@ def stable(facts: Facts) -> Outcome:
 
 
 def any_size(facts: Facts) -> Outcome:
-    """Check the results at all sizes that were tried, and that no luck was in them."""
+    """Check that the results are right at all tested sizes, and not by luck."""
     verdict = facts.evaluation.verdict
     seen = next((item for item in facts.observed_evidence() if proves_undefined(item)), None)
     if seen is not None:

@@ -1,4 +1,4 @@
-"""The transcript's own words against what was found: each claim that can be checked."""
+"""The transcript's checkable claims, compared with evidence and findings."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ DOUBT = re.compile(
     r"|\bwould be (?:correct|right|better)\b|\bavoid moving\b",
     re.IGNORECASE,
 )
-"""A sentence that says what is wrong, or may be: no claim, but a part of a self-review."""
+"""Pattern of a sentence about a defect, which is part of a self-review and not a claim."""
 ASSURED = re.compile(
     r"\b(?:no|never|free (?:of|from)|avoid\w*|prevent\w*|cannot|can't|(?:do|does|will|are|is)(?:n't| not))\b"
     r"(?!.{0,40}\b(?:check|handl|guard|consider|test|verif|protect|prevent))"
     r".{0,60}\b(?:(?:data )?races?\b|out[- ]of[- ](?:bounds?|range)|uninitiali[sz]ed|deadlock)",
     re.IGNORECASE,
 )
-"""A sentence that says a hazard is absent, in words that may look like a doubt."""
+"""Pattern of a sentence which says that a hazard is absent, though its words resemble a doubt."""
 _NO = re.compile(
     r"\b(?:no|not|without|avoid\w*|instead of|rather than|n't)\b[^,;]{0,40}$", re.IGNORECASE
 )
@@ -55,7 +55,7 @@ class Kind:
     words: re.Pattern[str]
     check: Check
     hazard: bool = False
-    """Whether runs look for what it says is absent: a sentence may make such a claim beside another."""
+    """Whether runs check for the hazard that it denies; a sentence may make such a claim beside another."""
 
 
 def check_claims(
@@ -83,7 +83,7 @@ def check_claims(
 
 
 def _kinds(sentence: str) -> Iterator[Kind]:
-    """Yield the claims that a sentence makes: each that a hazard is absent, and the first of another kind.
+    """Yield a sentence's claims: each absence of a hazard, and the first claim of another kind.
 
     "No shared memory" claims nothing about shared memory; "no thread reads out of bounds" is an assurance, no doubt.
     """
@@ -143,7 +143,7 @@ def _words(pattern: str) -> re.Pattern[str]:
 
 
 _OF_A_LAUNCH = "block|thread|warp|lane|tile|grid"
-"""What has a size too that is none of the task's."""
+"""Things with sizes that are not the task's."""
 BLOCK_SUM = ("RED002", "RED004", "SYN001", "SYN002")
 KINDS = (
     Kind(
@@ -231,6 +231,6 @@ KINDS = (
     ),
 )
 _WHOLE = (any_size, _right)
-"""What is claimed of the program as a whole, also beside the absence of a hazard."""
+"""Kinds of claims on the whole program, which may come beside the absence of a hazard."""
 DENIED = frozenset({"warp shuffles", "vector types", "shared memory"})
-"""Kinds that a "no" or "without" before the words turns around."""
+"""Kinds that a "no" or "without" before the words negates."""

@@ -1,4 +1,4 @@
-"""Layered diagnosis: a submission that fails early is fixed as little as needed to see further."""
+"""Layered diagnosis: a submission that fails early gets the fewest fixes needed to reach its later failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EARLY_FAMILIES = ("EXT", "BLD", "API")
 
 
 def deepen(first: Program, examiner: Examiner, has_time: Callable[[], bool]) -> tuple[Program, ...]:
-    """Return the states from the submission as it is to the deepest one that could be reached in time.
+    """Return the states from the original submission to the deepest one reached in time.
 
     Each step applies one fix of a finding that explains why the build (or the load) fails, or why results could not be
     compared. The last state's runs show what the first failure hid.
@@ -31,7 +31,7 @@ def deepen(first: Program, examiner: Examiner, has_time: Callable[[], bool]) -> 
 
 
 def _steps(program: Program, examiner: Examiner) -> Iterator[Program]:
-    """Yield the program after a fix of each finding: what gets to a later stage before what only fails otherwise."""
+    """Yield the program after a fix of each finding, those that reach a later stage first."""
     early = program.status in EARLY or program.stage == STAGES["build_failed"]
     for finding in early_findings(program) if early else _of_form(program):
         moved = []
@@ -44,7 +44,7 @@ def _steps(program: Program, examiner: Examiner) -> Iterator[Program]:
 
 
 def _made_with(finding: Finding, program: Program, examiner: Examiner) -> Iterator[Program]:
-    """Yield the program after each fix of a finding that was not made yet."""
+    """Yield the program after each untried fix of a finding."""
     made = {fix for _, fix in program.fixes}
     tried = (try_fixes(program, ((finding, fix),), examiner) for fix in finding.fixes if fix not in made)  # fmt: skip
     yield from (one for one in tried if one is not None)
@@ -62,7 +62,7 @@ def early_findings(program: Program) -> tuple[Finding, ...]:
 
 
 def _of_form(program: Program) -> tuple[Finding, ...]:
-    """Return the findings about results of another form than asked for: their numbers were not looked at."""
+    """Return the findings about results in a wrong form, whose values were not compared."""
     if program.status != "incorrect":
         return ()
     found = (one for one in early_findings(program) if one.confidence == "proven")
@@ -72,7 +72,7 @@ def _of_form(program: Program) -> tuple[Finding, ...]:
 def try_fixes(
     program: Program, chosen: tuple[tuple[Finding, Fix], ...], examiner: Examiner
 ) -> Program | None:
-    """Apply the fixes and evaluate; None where they contradict each other, change nothing, or leave no Python."""
+    """Apply the fixes and evaluate; None where they contradict each other, change nothing, or break the Python syntax."""
     try:
         submission = edits.apply_fixes(program.submission, [fix for _, fix in chosen])
     except ValueError:
@@ -88,7 +88,7 @@ def try_fixes(
 
 
 def _differs(before: Program, after: Program) -> bool:
-    """Whether the fix moved the failure: a later stage, less that is wrong, another first error, or fewer of them."""
+    """Whether the fix made progress: a later stage, fewer wrong results, another first error, or fewer errors."""
     if before.status == "incorrect":
         return after.rank[:2] > before.rank[:2]
     moved = _first_error(after) != _first_error(before)
@@ -108,7 +108,7 @@ def _first_error(program: Program) -> str:
 
 
 def fixes(states: tuple[Program, ...]) -> tuple[AppliedFix, ...]:
-    """Return what was changed between the states, each as a diff."""
+    """Return the changes between the states, each as a diff."""
     found = []
     for before, after in pairwise(states):
         finding, fix = after.fixes[-1]

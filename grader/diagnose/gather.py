@@ -1,4 +1,4 @@
-"""The findings of a submission and of its fixed forms, all in the submission's own lines."""
+"""Collects the findings of a submission and of its fixed forms, in the submission's own lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LINES = re.compile(r"\b(lines? )(\d+(?:(?:, | and | to )\d+)*)")
 
 @dataclass(frozen=True)
 class Way:
-    """The way back from the lines of a fixed text to those of the first."""
+    """A map from the lines of a fixed text to those of the first text."""
 
     first: str
     fixed: str
@@ -27,7 +27,7 @@ class Way:
 
     @cached_property
     def back(self) -> tuple[int, ...]:
-        """For each line of the fixed text the first's line that it is; 0 for an inserted one."""
+        """For each line of the fixed text its line in the first text; 0 for an inserted one."""
         return edits.old_lines(self.first, self.fixed)
 
     @cached_property
@@ -39,7 +39,7 @@ class Way:
 
     @cached_property
     def kept(self) -> frozenset[int]:
-        """Lines of the first text that the fixes left as they are."""
+        """Lines of the first text that the fixes left unchanged."""
         return frozenset(
             was for line, was in enumerate(self.back, 1) if was and line not in self.changed
         )
@@ -61,7 +61,7 @@ class Way:
         return place.model_copy(update={"line": line, "end_line": end, "sample_line": sample_line})
 
     def text(self, text: str) -> str:
-        """Return a sentence with the lines that it names put right; quoted code stays."""
+        """Return a sentence with its line numbers mapped; quoted code stays."""
         parts = _QUOTED.split(text)
         return "".join(
             part if index % 2 else _LINES.sub(self._numbers, part)
@@ -97,8 +97,8 @@ def gather(states: tuple[Program, ...]) -> tuple[Finding, ...]:
     """Return the findings of all states with places in the first one's lines.
 
     A finding of the first state that a later state proves takes over its evidence; one that a later state's runs weigh
-    otherwise takes over that weight, or is taken back; one that only a later state shows says after which fixes. What
-    is no error, and stands where a fix wrote, is said of the fix and left out.
+    differently takes over that weight, or is dropped; one that only a later state shows names the fixes before it. A
+    finding that isn't an error, at a line written by a fix, is about the fix and left out.
     """
     first = states[0].submission
     found = {key: finding for key, (finding, _) in _worst(states[0].findings).items()}
@@ -119,7 +119,7 @@ def gather(states: tuple[Program, ...]) -> tuple[Finding, ...]:
 
 
 def _after(state: Program, known: Finding | None, there: Finding) -> Finding:
-    """Return what is said of a defect once a later state says it too, or is the first to."""
+    """Return a finding combined with that of a later state, or the later state's own."""
     labels = tuple(fix.label for _, fix in state.fixes)
     if known is None:
         return there.model_copy(update={"after_fix": labels, "fixes": ()})
@@ -147,7 +147,7 @@ def _ran(state: Program) -> bool:
 
 
 def _shows_in_runs(finding: Finding, way: Way) -> bool:
-    """Whether a run shows a finding if it is right, and the fixes, which are for builds and calls, left its lines alone."""
+    """Whether a run would show a right finding, and the fixes, which are for builds and calls, left its lines unchanged."""
     unproven = finding.confidence != "proven" and finding.predicts in IN_KERNELS
     return unproven and finding.place is not None and finding.place.line in way.kept
 
@@ -155,7 +155,7 @@ def _shows_in_runs(finding: Finding, way: Way) -> bool:
 def _worst(
     findings: tuple[Finding, ...], way: Way | None = None
 ) -> dict[tuple[str, int], tuple[Finding, Finding]]:
-    """Return each finding, and what it is in the first text, by its rule and line there: of two, the first, which is the worse."""
+    """Return each finding and its form in the first text, by rule and line there; of two, the first, which is the worse."""
     found: dict[tuple[str, int], tuple[Finding, Finding]] = {}
     for finding in findings:
         there = way.finding(finding) if way is not None else finding

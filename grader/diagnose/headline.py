@@ -1,4 +1,4 @@
-"""The first sentence of a review: the cause in the words of the finding that proves it; numbers come second."""
+"""The first sentence of a review: the cause in the words of the finding that proves it, followed by numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grader.records import Evidence, EvidenceKind, Finding, Status, Verdict
 
 
 class _Shown(NamedTuple):
-    """Evidence that shows why a program ended as it did: of one of these kinds, and these codes where any are named."""
+    """Evidence that explains a program's status: of one of these kinds, and of these codes if given."""
 
     kinds: frozenset[EvidenceKind]
     codes: frozenset[str] = frozenset()
@@ -44,13 +44,13 @@ _CAUSES: Mapping[Status, tuple[_Shown, ...]] = {
         _Shown(_RUNS, frozenset(UNDEFINED)),
     ),
 }
-"""What shows the cause, by how the program ended; what says most first."""
+"""Evidence of the cause, by the program's status; the most specific first."""
 
 
 RUNS_SHOW_MORE = "races, barriers, accesses out of bounds and refused launches show in runs alone; `--device sim` needs no GPU"
-"""What is said of a text that was only read."""
+"""Note on a program that was not run."""
 _BY_VALUES: frozenset[Status] = frozenset({"incorrect", "crashed", "hung", "unsound", "no_task"})
-"""How a program ends whose cause a fix of its code shows: with that change alone it is right."""
+"""Statuses whose cause a fix shows, when that change alone makes the program right."""
 
 
 def headline(
@@ -61,12 +61,12 @@ def headline(
     *,
     read_only: bool = False,
 ) -> Verdict:
-    """Return the verdict, said by the error that explains it; its own sentence becomes the second.
+    """Return the verdict with the sentence of the error that explains it; its own sentence becomes the second.
 
-    An error explains it that a verified fix settles (`settled`: codes of rules), or else a proven one; an unproven one says
-    wrong values for want of these. What only shows on workloads that don't decide (`elsewhere`: their names) explains why a
-    right program is not general, and nothing else. Where none does, the sentence stays. Where nothing was asked to run
-    (`read_only`), it says what the text shows.
+    The explaining error is one that a verified fix settles (`settled`: codes of rules), or else a proven one; without
+    these an unproven one may explain wrong values. An error that shows only on workloads that don't decide
+    (`elsewhere`: their names) can only explain why a right program is not general. Where none does, the sentence stays.
+    Where nothing was asked to run (`read_only`), it says what the text shows.
     """
     if read_only and verdict.status == "not_run":
         return _verdict_of_text(verdict, findings)
@@ -79,7 +79,7 @@ def headline(
     if cause is None:
         return verdict
     cause = next(at for at, one in enumerate(findings) if one is deciding[cause])
-    # An unsound program's reasons hold what its sentence says already.
+    # An unsound program's reasons already contain its sentence.
     said = () if verdict.status == "unsound" else (verdict.sentence,)
     sentence = _sentence(findings[cause], likely=not _sure(findings[cause], settled))
     reasons = (*said, *verdict.reasons)
@@ -87,7 +87,7 @@ def headline(
 
 
 def _only(names: Collection[str], finding: Finding) -> bool:
-    """Whether all that shows it was seen on these workloads."""
+    """Whether all its evidence is from these workloads."""
     seen = {item.workload for item in finding.evidence if item.workload}
     return bool(seen) and seen <= set(names)
 
@@ -95,7 +95,7 @@ def _only(names: Collection[str], finding: Finding) -> bool:
 def _not_general(
     verdict: Verdict, findings: Sequence[Finding], elsewhere: Collection[str]
 ) -> Verdict:
-    """Return the verdict of a right program, with what goes wrong with it at other sizes as its cause."""
+    """Return the verdict of a right program, with its failure at other sizes as the cause."""
     if verdict.general is not False:
         return verdict
     for position, one in enumerate(findings):
@@ -113,7 +113,7 @@ def _not_general(
 
 
 def _cause(verdict: Verdict, findings: Sequence[Finding], settled: Collection[str]) -> int | None:
-    """Return the position of the finding that says why, in other words than a tool's own."""
+    """Return the position of the finding that explains the verdict in more than a tool's own words."""
     errors = {at: one for at, one in enumerate(findings) if _counts(one)}
     if verdict.status in _BY_VALUES:
         mine = {at: one for at, one in errors.items() if one.rule in settled}
@@ -127,7 +127,7 @@ def _cause(verdict: Verdict, findings: Sequence[Finding], settled: Collection[st
 
 
 def _position_of_best_proof(verdict: Verdict, errors: Mapping[int, Finding]) -> int | None:
-    """Return the position of the first proven error with the evidence that says most."""
+    """Return the position of the first proven error with the most specific evidence."""
     for shown in _CAUSES.get(verdict.status, ()):
         for position, one in errors.items():
             if one.confidence == "proven" and any(map(shown.by, one.evidence)):
@@ -136,7 +136,7 @@ def _position_of_best_proof(verdict: Verdict, errors: Mapping[int, Finding]) -> 
 
 
 def _counts(finding: Finding) -> bool:
-    """Whether it is an error of the program as it came, in other words than a tool's own."""
+    """Whether it is an error of the original program, in more than a tool's own words."""
     return finding.severity == "error" and not finding.after_fix and not _echoes(finding)
 
 
@@ -145,7 +145,7 @@ def _sure(finding: Finding, settled: Collection[str]) -> bool:
 
 
 def _echoes(finding: Finding) -> bool:
-    """Whether a finding repeats what a tool printed, which the verdict's own sentence does already."""
+    """Whether a finding only repeats a tool's output, as the verdict's own sentence already does."""
     printed = {item.text.rstrip(".") for item in finding.evidence if item.kind in _TOOLS}
     return finding.message.rstrip(".") in printed
 
@@ -158,13 +158,13 @@ def _sentence(finding: Finding, *, likely: bool) -> str:
 
 
 def _seen_on(finding: Finding) -> str:
-    """Return which other device showed it, in brackets; nothing where this one did."""
+    """Return the other device that showed it, in brackets; empty where this one did."""
     devices = {item.device for item in finding.evidence}
     return f" (seen on {', '.join(sorted(devices))})" if devices and "" not in devices else ""
 
 
 def _verdict_of_text(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
-    """Return the verdict of a text that was read: what was found in it, before why it was not run."""
+    """Return the verdict of a program that was not run: the findings in its text, then the reason."""
     found = Counter(one.severity for one in findings if not one.after_fix)
     parts = [
         f"{found[level]} {level}{'s' if found[level] > 1 else ''}"

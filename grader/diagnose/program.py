@@ -1,4 +1,4 @@
-"""A program under examination: its text, what happened when it was evaluated, what was found."""
+"""A program under examination: its text, evaluation and findings."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from grader.records import Evaluation, Evidence, Finding, Fix, Mismatch, Submiss
 
 @dataclass(frozen=True)
 class Program:
-    """One state of a submission on the way from what was handed in to what is right."""
+    """One state of a submission between its original and its right form."""
 
     submission: Submission
     evaluation: Evaluation
     findings: tuple[Finding, ...]
     fixes: tuple[tuple[Finding, Fix], ...] = ()
-    """What was changed so far, and the finding that asked for it."""
+    """The fixes so far, and their findings."""
     trouble: tuple[str, ...] = ()
-    """Which rules failed on it, or were not asked; the grader's own fault."""
+    """Rules that failed on it, or did not run; the grader's own fault."""
 
     @property
     def status(self) -> str:
@@ -28,32 +28,32 @@ class Program:
 
     @property
     def passes(self) -> bool:
-        """Whether all that can be judged of it is right."""
+        """Whether everything that can be judged is right."""
         return self.evaluation.verdict.passes
 
     @property
     def goes_wrong(self) -> bool:
-        """Whether something speaks against it: its verdict or, where values are not judged, its runs."""
+        """Whether there is evidence against it: its verdict or, where values are not judged, its runs."""
         verdict = self.evaluation.verdict
         return verdict.unhurt is False or self.status not in SILENT
 
     @property
     def rank(self) -> tuple[int, float, int, int, int]:
-        """How far the program got: greater is better. As much wrong for fewer reasons is a step as well.
+        """The program's progress: greater is better. Equally wrong results for fewer reasons are progress too.
 
-        So are fewer lines whose undefined behaviour runs proved, and an error that a compiler comes to later in the text.
+        So are fewer lines with proven undefined behaviour, and a compiler error later in the text.
         """
         wrong = wrong_share(self.evaluation)
         return self.stage, -wrong, -self._unread, -len(self._proven), -len(self._undefined)
 
     @property
     def stage(self) -> int:
-        """How far it got, whatever is wrong there."""
+        """The stage it reached, ignoring defects there."""
         return _stage(self.evaluation)
 
     @property
     def _unread(self) -> int:
-        """How many lines come after the one that Triton's compiler refused: it stops at the first."""
+        """Number of lines after the one that Triton's compiler refused, since it stops at the first."""
         errors = self.evaluation.build.errors if self.evaluation.build else ()
         of_triton = [
             e for e in errors if isinstance(e.details, ToolMessage) and e.details.tool == "triton"
@@ -74,14 +74,14 @@ class Program:
 
 
 class Examiner(Protocol):
-    """Examines programs against one task: always in the same way, whoever asks."""
+    """Examines programs against one task, in the same way for all callers."""
 
     def examine(self, submission: Submission) -> Program:
-        """Build, run, judge and inspect a program; a failure of the grader's own is its verdict."""
+        """Build, run, judge and inspect a program; a failure of the grader becomes its verdict."""
 
 
 SILENT = frozenset({"correct", "grader_error", "not_run", "no_task"})
-"""Verdicts that alone speak against no program."""
+"""Statuses that alone are no evidence against a program."""
 STAGES = {
     "grader_error": -1,
     "no_code": 0,
@@ -103,7 +103,8 @@ STAGES = {
 def _stage(evaluation: Evaluation) -> int:
     """Return the number of the stage that was reached.
 
-    What ends badly on one workload (the task's own size, say) and is right on all others is as far as what is wrong there.
+    A program that crashes on one workload (the task's own size, say) and is right on all others reaches the same stage
+    as one that is wrong there.
     """
     if evaluation.build is not None and evaluation.build.status == "failed":
         return STAGES["build_failed"]
@@ -116,7 +117,7 @@ def _stage(evaluation: Evaluation) -> int:
 
 
 OTHER_FORM = 1.5
-"""What a result of another shape or type counts as, whose elements can't be compared: worse than all wrong."""
+"""Share for a result of a wrong shape or type, whose elements can't be compared: worse than all wrong."""
 
 
 def wrong_share(evaluation: Evaluation) -> float:

@@ -1,4 +1,4 @@
-"""The author's own doubts about the code, said after it, against what was found."""
+"""The author's own doubts about the code, after it in the text, compared with the findings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grader.rules.contract.author_admits_defect import admissions
 
 @dataclass(frozen=True)
 class Topic:
-    """What a doubt can be about, and the rules that would name the defect."""
+    """A topic of doubts, and the rules for such a defect."""
 
     what: str
     words: re.Pattern[str]
@@ -40,7 +40,7 @@ TOPICS = (
     _topic("build", r"\bcompil|#?include|\bheader|declar|namespace|\blink", "BLD", "EXT003"),
     _topic("speed", r"coalesc|bandwidth|\bslow|memory access pattern", "PRF"),
 )  # fmt: skip
-"""The more special first: a sentence belongs to the first topic that it names."""
+"""The more specific first: a sentence belongs to the first topic that it names."""
 
 
 def self_review(

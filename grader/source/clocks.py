@@ -9,7 +9,7 @@ CLOCKS = {f"time.{name}{unit}" for name in ("time", "perf_counter", "monotonic",
 
 
 def reads_a_clock(code: PythonCode, node: ast.AST) -> bool:
-    """Whether an expression reads a clock, or asks CUDA's events for the time between them."""
+    """Whether an expression reads a clock, or the time between CUDA events."""
     if not isinstance(node, ast.Call):
         return False
     between = isinstance(node.func, ast.Attribute) and node.func.attr == "elapsed_time"
@@ -17,7 +17,7 @@ def reads_a_clock(code: PythonCode, node: ast.AST) -> bool:
 
 
 def measures_time(code: PythonCode, node: ast.AST) -> bool:
-    """Whether the function that a node stands in measures time."""
+    """Whether the function around a node measures time."""
     function = code.function_of(node)
     inner = nodes_under(function) if function is not None else ()
     return any(reads_a_clock(code, one) for one in inner)

@@ -1,4 +1,4 @@
-"""Edits that many fixes are made of."""
+"""Building blocks of fixes: common edits."""
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -54,8 +54,8 @@ def delete_line(source: Source, line: int) -> Edit:
 def delete_statement(source: Source, node: ast.stmt, beside: Collection[ast.stmt] = ()) -> Edit:
     """Return the edit that removes a statement.
 
-    `pass` stays where it was alone on its line, and where a block would be left empty: `beside` are
-    other statements that go as well.
+    `pass` replaces it where it was alone on its line and the block would be empty; `beside` are other statements
+    removed too.
     """
     start, end = source.span(node)
     line_start = source.positions.offset(node.lineno, 0)
@@ -68,7 +68,7 @@ def delete_statement(source: Source, node: ast.stmt, beside: Collection[ast.stmt
 
 
 def _block(source: Source, node: ast.stmt) -> Sequence[ast.stmt]:
-    """Return the statements of the block that a statement stands in; none for the module's own."""
+    """Return the statements of the block around a statement; none for the module's own."""
     for outer in source.walk(ast.stmt, ast.ExceptHandler):
         for name in ("body", "orelse", "finalbody"):
             block: Sequence[ast.stmt] = getattr(outer, name, ())
@@ -203,7 +203,7 @@ def prototype(function: Function) -> str:
 def drop_flags(
     source: Source, call: ast.Call, keyword: str, dropped: Callable[[str], bool]
 ) -> list[Edit | None]:
-    """Return the edits that take such flags out of a list that a call is given, with the words of their own before them."""
+    """Return the edits that remove such flags from a list argument of a call, with separate words before them."""
     value = next((word.value for word in call.keywords if word.arg == keyword), None)
     if not isinstance(value, ast.List):
         return [None]

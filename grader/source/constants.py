@@ -1,6 +1,6 @@
-"""Whole numbers that C++ fixes when it is compiled.
+"""Compile-time integer constants of C++.
 
-Literals, macros, constants of the file and of the function around, `sizeof`, and what is known of template parameters.
+Literals, macros, constants of the file and of the function around, `sizeof`, and known template parameters.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from grader.source.units import Unit
 
 
 def size_of(type_name: str, types: Mapping[str, str] | None = None) -> int | None:
-    """Return the bytes of a type, template parameters replaced by what `types` says."""
+    """Return the bytes of a type, with template parameters replaced by `types`."""
     return bytes_of(type_name, types or {})
 
 

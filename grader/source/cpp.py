@@ -1,7 +1,7 @@
-"""CUDA C++ as a small typed tree, the counterpart of Python's `ast`: what a text means, for rules and analyses.
+"""CUDA C++ as a small typed tree, the counterpart of Python's `ast`: the meaning of a text, for rules and analyses.
 
 It is a view of the concrete tree: each kind says which nodes of the grammar it stands for and which of their fields
-it reads (`cpp_reading` does it). Every part keeps its node, so that what is found can be placed and edited. Parts are
+it reads (`cpp_reading` does it). Every part keeps its node, so that findings can be placed and edited. Parts are
 frozen: one reading serves all rules. Two parts are equal when they are one.
 """
 
@@ -19,7 +19,7 @@ Node = Any
 """A tree-sitter node (the library has no usable static types for its Python objects)."""
 Kind = TypeVar("Kind", bound="type[Part]")
 KINDS: dict[str, type[Part]] = {}
-"""Which kind stands for a node of the grammar, where its fields say all of it."""
+"""The kind for each node of the grammar whose fields determine it completely."""
 
 
 def word(name: str) -> Any:
@@ -48,7 +48,7 @@ def first() -> Any:
     field_specifiers=(word, part, parts, first),
 )
 def reads(*kinds: str) -> Callable[[Kind], Kind]:
-    """Make a kind of part, which stands for these kinds of nodes."""
+    """Define a kind of part for these kinds of nodes."""
 
     def make(cls: Kind) -> Kind:
         made: Any = dataclass(frozen=True, slots=True, eq=False)(cls)
@@ -163,7 +163,7 @@ class Call(Expr):
 
     @property
     def arguments(self) -> tuple[Node, ...]:
-        """What it is given, in the grammar's tree, with the parentheses around it."""
+        """Its arguments' node in the grammar's tree, with the parentheses."""
         return given_nodes(self.node.child_by_field_name("arguments"))
 
 
@@ -217,7 +217,7 @@ class Cast(Expr):
 
     @property
     def pointer(self) -> bool:
-        """Whether it is one to a pointer."""
+        """Whether the target is a pointer."""
         return "*" in self.written
 
 
@@ -250,7 +250,7 @@ class Items(Expr):
 
 @reads()
 class Unclear(Expr):
-    """An expression that isn't understood, with the known parts in it."""
+    """An unknown expression, with its known parts."""
 
     parts: tuple[Expr, ...] = ()
 
@@ -286,12 +286,12 @@ class Declare(Stmt):
 
     @property
     def value(self) -> Node | None:
-        """What it starts with, in the grammar's tree."""
+        """Its initialiser, in the grammar's tree."""
         return self.init.node if self.init is not None else None
 
     @property
     def sizes(self) -> tuple[Node, ...]:
-        """The extents of an array, in the grammar's tree; those that are left out are not among them."""
+        """The extents of an array, in the grammar's tree, without omitted ones."""
         return tuple(one.node for one in self.dims if one is not None)
 
 
@@ -337,7 +337,7 @@ class Return(Stmt):
 
 @reads()
 class Opaque(Stmt):
-    """A statement that is not understood (inline assembly, `switch`, a broken parse), with the known ones in it."""
+    """An unknown statement (inline assembly, `switch`, a broken parse), with the known ones in it."""
 
     reason: str
     parts: tuple[Stmt, ...] = ()
@@ -364,7 +364,7 @@ def children(item: Part) -> list[Part]:
 
 @lru_cache(maxsize=256)
 def walk(item: Part | None) -> tuple[Part, ...]:
-    """Return a part and all below it, parents first, in source order; kept, for every rule asks."""
+    """Return a part and all below it, parents first, in source order; cached, since every rule uses it."""
     found: list[Part] = []
     stack: list[Part] = [] if item is None else [item]
     while stack:

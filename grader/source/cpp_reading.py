@@ -13,7 +13,7 @@ from grader.source.nodes import descendants, given_nodes, read_name, text
 from grader.source.scalar_types import type_letter
 
 MAX_DEPTH = 200
-"""Nesting beyond this is given up on (hostile or generated text)."""
+"""Deepest nesting that is read (hostile or generated text may be deeper)."""
 CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"})
 TEMPLATE_TYPES = frozenset({"T", "accscalar_t", "acc_t"})
 """Names that templates give to arithmetic types."""
@@ -27,9 +27,9 @@ _NO_STATEMENTS = re.compile(
     r"comment|preproc_(call|include|def|function_def|directive)|alias_declaration|type_definition"
     r"|(using|static_assert)_declaration|namespace_alias_definition"
 )
-"""Nodes among statements that are none."""
+"""Nodes between statements that aren't statements."""
 PURE = ("__", "shfl", "f", "max", "min", "exp", "log", "sqrt", "rsqrt", "abs", "pow", "tanh", "std::")  # fmt: skip
-"""Beginnings of the names of functions that change none of their arguments."""
+"""Prefixes of functions that change none of their arguments."""
 
 
 def expression(node: cpp.Node | None, depth: int = 0) -> cpp.Expr:
@@ -65,7 +65,7 @@ def statement(node: cpp.Node | None, depth: int = 0) -> cpp.Stmt:
 
 @lru_cache(maxsize=256)
 def assigned_in(stmt: cpp.Stmt, *, cells: bool = True) -> frozenset[str]:
-    """Return the names that a statement may change; `cells`: those of arrays and pointers too whose cells it stores to."""
+    """Return the names that a statement may change; `cells`: including arrays and pointers whose cells it stores to."""
     names: set[str] = set()
     for part in cpp.walk(stmt):
         if isinstance(part, (cpp.Assign, cpp.Update)):
@@ -86,7 +86,7 @@ def _read_fields(kind: Any, node: cpp.Node, depth: int) -> Iterator[Any]:
 
 
 def _read_field(slot: Field[Any], node: cpp.Node, depth: int) -> Any:
-    """Read one field of a part; its annotation says whether that is a statement, and whether it may lack."""
+    """Read one field of a part; its annotation determines whether that is a statement, and whether it is optional."""
     how, name = next(iter(slot.metadata.items()))
     if how == "parts":
         return _expressions(node, depth)
@@ -99,7 +99,7 @@ def _read_field(slot: Field[Any], node: cpp.Node, depth: int) -> Any:
 
 
 def _code_in(node: cpp.Node | None) -> Iterator[cpp.Node]:
-    """Yield what is in a node, comments left out."""
+    """Yield a node's children, without comments."""
     return (c for c in (node.named_children if node is not None else ()) if c.type != "comment")
 
 
@@ -203,7 +203,7 @@ def read_launch(syntax: cpp.Node, depth: int = 0) -> cpp.Launch:
 
 
 def read_call(node: cpp.Node, depth: int = 0) -> cpp.Call:
-    """Read a call, conversions written as one included."""
+    """Read a call, including conversions in call syntax."""
     called, args = node.child_by_field_name("function"), _expressions(_arguments(node), depth)
     base = None
     if called is not None and called.type == "field_expression":
@@ -295,7 +295,7 @@ _STATEMENTS: dict[str, Callable[[cpp.Node, int], cpp.Stmt]] = {
 
 
 def variables(under: cpp.Node | None) -> Iterator[cpp.Declare]:
-    """Yield the variables that a part of a text declares, in its order."""
+    """Yield the variables declared in a part of a text, in order."""
     for node in descendants(under, "declaration") if under is not None else ():
         yield from (one for one in declarations(node) if isinstance(one, cpp.Declare))
 
@@ -331,7 +331,7 @@ def _declare(node: cpp.Node, child: cpp.Node, kind: str, words: set[str], depth:
 
 
 def _initial(child: cpp.Node, kind: str, depth: int) -> cpp.Expr | None:
-    """Read what a variable starts with; `int n(5);` starts with 5, and `dim3 grid(5);` with a list."""
+    """Read a variable's initialiser; that of `int n(5);` is 5, and of `dim3 grid(5);` a list."""
     value = child.child_by_field_name("value")
     made = expression(value, depth) if value is not None else None
     single = (
@@ -365,7 +365,7 @@ class Macro:
 
     @property
     def expr(self) -> cpp.Expr | None:
-        """What it stands for, where that is an expression."""
+        """Its value, if that is an expression."""
         return parse_expression(self.value)
 
 
@@ -379,7 +379,7 @@ def read_macro(node: cpp.Node) -> Macro:
 
 @lru_cache(maxsize=512)
 def parse_expression(text: str) -> cpp.Expr | None:
-    """Parse a text of its own as an expression, as that of a macro; None if it isn't one."""
+    """Parse a separate text, such as a macro's, as an expression; None if it isn't one."""
     if not text or len(text) > 500 or ";" in text or "{" in text:
         return None
     root = parse_cuda(f"auto macro_value = {text};".encode()).root_node
@@ -391,7 +391,7 @@ def parse_expression(text: str) -> cpp.Expr | None:
 
 
 def _placed_at(expr: cpp.Expr, node: cpp.Node) -> cpp.Expr:
-    """Return an expression that was parsed apart, with all its parts at a node of this text."""
+    """Return a separately parsed expression, with all its parts at a node of this text."""
     changes: dict[str, Any] = {"node": node}
     for slot in fields(expr):
         part = getattr(expr, slot.name)

@@ -1,7 +1,7 @@
-"""The types of simple C++ expressions: what a declaration, a literal or a tensor method says.
+"""The types of simple C++ expressions, from declarations, literals and tensor methods.
 
-Knows the types that decide whether a call compiles: integers of each width, float and double, half,
-tensors, pointers. Everything else, and everything ambiguous, is None.
+It knows the types that decide whether a call compiles: integers of each width, float and double, half, tensors,
+pointers. Everything else, and everything ambiguous, is None.
 """
 
 import re
@@ -38,7 +38,7 @@ QUALIFIERS = re.compile(
 )
 INDICES = {"threadIdx", "blockIdx", "blockDim", "gridDim"}
 ELEMENTS = {"dim3": "unsigned", **dict.fromkeys(("float2", "float3", "float4"), "float")}
-"""What the members of objects are."""
+"""Types of members of objects."""
 RESULTS = {
     **dict.fromkeys(("__float2half", "__hadd", "__hmul", "__hsub"), "half"),
     "__half2float": "float",
@@ -146,7 +146,7 @@ def _wider(left: str | None, right: str | None) -> str | None:
 
 
 def _result(unit: Unit, call: cpp.Call, depth: int) -> str | None:
-    """Return what a function gives."""
+    """Return the type of a function's result."""
     if call.name in {"min", "max"} and call.template:
         return canonical(call.template[0])
     if call.name == "__ldg" and len(call.args) == 1:
@@ -160,7 +160,7 @@ def _result(unit: Unit, call: cpp.Call, depth: int) -> str | None:
 
 
 def _method(call: cpp.Call, owner: str | None) -> str | None:
-    """Return what a method gives."""
+    """Return the type of a method's result."""
     given = canonical(", ".join(call.template)) if call.template else None
     match call.name:
         case "data_ptr" | "mutable_data_ptr":
@@ -176,7 +176,7 @@ def _method(call: cpp.Call, owner: str | None) -> str | None:
 
 
 def declaration_of(unit: Unit, use: Node) -> cpp.Declare | Parameter | None:
-    """Return what a name refers to: the nearest declaration before it, a parameter, or a constant of the text."""
+    """Return a name's declaration: the nearest one before it, a parameter, or a constant of the text."""
     function, name = unit.function_around(use), text(use)
     declared = _declared_in(function).get(name, ()) if function is not None else ()
     before = [one for one in declared if one.node.start_byte <= use.start_byte]
@@ -185,7 +185,7 @@ def declaration_of(unit: Unit, use: Node) -> cpp.Declare | Parameter | None:
 
 @lru_cache(maxsize=64)
 def _declared_in(function: Function) -> Mapping[str, list[cpp.Declare | Parameter]]:
-    """Return what a function declares, by name and in the order of the text."""
+    """Return a function's declarations, by name and in the order of the text."""
     found: dict[str, list[cpp.Declare | Parameter]] = {}
     for parameter in (*function.template_parameters, *function.parameters):
         found.setdefault(parameter.name, []).append(parameter)
@@ -211,13 +211,13 @@ def _declared_type(unit: Unit, name: cpp.Name, depth: int) -> str | None:
 
 
 def _constant(unit: Unit, name: str) -> str | None:
-    """Return the type of a number that a macro stands for."""
+    """Return the type of a macro's number."""
     value = unit.macros[name].value if name in unit.macros else ""
     return _literal(value) if re.match(r"^[0-9.][\w.]*$", value) else None
 
 
 def known_at(unit: Unit, node: Node) -> dict[str, str]:
-    """Return what the function around a node knows there: parameters and variables with their types, torch's tensors as such."""
+    """Return the variables visible at a node in its function, with their types."""
     function = unit.function_around(node)
     if function is None:
         return {}

@@ -1,6 +1,6 @@
 """Parses CUDA and C++ text with tree-sitter's CUDA grammar, and walks its trees.
 
-The grammar tolerates errors: what it can't read becomes an `ERROR` node, the rest stays usable.
+The grammar tolerates errors: unreadable text becomes an `ERROR` node, the rest stays usable.
 """
 
 import time
@@ -20,22 +20,21 @@ CHUNK = 65_536
 
 @cache
 def cuda_language() -> Language:
-    """Return the grammar, for queries of one's own."""
+    """Return the grammar, for custom queries."""
     return Language(tree_sitter_cuda.language())
 
 
 NESTING = (b"(", b"{", b"[", b"?", b"+", b"*", b"-", b"<", b"for", b"if", b"do", b"while")
-"""What nests, or chains into a deep tree."""
+"""Characters that nest, or chain into a deep tree."""
 FEW = 600
-"""With fewer of them a tree is not worth measuring."""
+"""Least number of them for measuring a tree's depth."""
 MAX_DEPTH = 300
 
 
 def parse_cuda(data: bytes) -> Tree:
     """Return the tree of a CUDA or C++ text; an empty tree where it takes too long to read.
 
-    A text that nests deeper than any that is meant to be read counts as such: to go up from a node
-    takes time with its depth.
+    A text with unreasonably deep nesting counts as such, since walking up from a node takes time with its depth.
     """
     if len(data) > SMALL and not _readable_in_time(data):
         data = b""
@@ -67,7 +66,7 @@ def _cursors(node: Node) -> Iterator[TreeCursor]:
 
 
 def _readable_in_time(data: bytes) -> bool:
-    """Parse on trial, with a deadline: only this form of the call has one, but its tree is slow."""
+    """Test whether the text parses within a deadline; only this form of the call has one, but its tree is slow."""
     if len(data) > MAX_BYTES:
         return False
     deadline = time.monotonic() + TIME_LIMIT
@@ -76,7 +75,7 @@ def _readable_in_time(data: bytes) -> bool:
             lambda offset, _point: data[offset : offset + CHUNK],
             progress_callback=lambda _offset, _error: time.monotonic() > deadline,
         )
-    except ValueError:  # how the binding says that the callback stopped it
+    except ValueError:  # the binding's error when the callback stopped it
         return False
     return True
 

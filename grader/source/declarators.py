@@ -1,4 +1,4 @@
-"""Declarators of C++: the parameters of functions, and which name, extents and type a declarator gives."""
+"""C++ declarators: parameters of functions, and name, extents and type of a declarator."""
 
 import re
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ class Parameter:
 
     @property
     def default(self) -> str:
-        """What a template parameter is where nothing is given; empty for none."""
+        """Default of a template parameter; empty for none."""
         field = "default_type" if self.is_type else "default_value"
         return text(self.node.child_by_field_name(field))
 

@@ -1,4 +1,4 @@
-"""What gives a value to a name in CUDA code: a declaration with a value, or an assignment."""
+"""Definitions of names in CUDA code: declarations with a value, and assignments."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ class Definition:
 
     @property
     def target(self) -> Node:
-        """What is set."""
+        """The target."""
         found = self.node.child_by_field_name("declarator") or self.node.child_by_field_name("left")
         return found or self.node
 
     @property
     def value(self) -> Node:
-        """What it is set to."""
+        """The new value."""
         found = self.node.child_by_field_name("value") or self.node.child_by_field_name("right")
         return found or self.node
 
     @property
     def name(self) -> str:
-        """The variable that is set, without its stars, or the array of which a cell is."""
+        """The assigned variable, without stars, or the array of an assigned cell."""
         if self.declares:
             return text(declared_name(self.target))
         if self.target.type == INDEX:
@@ -47,7 +47,7 @@ class Definition:
 
     @property
     def is_variable(self) -> bool:
-        """Whether a variable itself gets a value: no cell, and nothing behind a pointer."""
+        """Whether a variable itself gets a value, not a cell or a pointer's target."""
         return self.is_pointer or self.target.type == "identifier"
 
     @property

@@ -1,4 +1,4 @@
-"""Where all threads of a block arrive: by the conditions around a place, and what they are made of."""
+"""Whether all threads of a block reach a place, from the conditions around it."""
 
 from tree_sitter import Node
 
@@ -13,10 +13,9 @@ BODIES = ("body", "consequence", "alternative")
 
 
 def all_arrive(block: Node) -> bool:
-    """Whether every thread of a block of threads comes by a place, as far as the text says.
+    """Whether every thread of a block reaches a place, as far as the text shows.
 
-    No condition around it may depend on the thread's own number, or on what was made of that. Returns before it
-    are not looked at.
+    No condition around it may depend on the thread's index or values computed from it. Earlier returns are ignored.
     """
     function = next((one for one in around(block) if one.type in FUNCTIONS), None)
     own = varying_variables(function) if function is not None else frozenset()
@@ -25,13 +24,13 @@ def all_arrive(block: Node) -> bool:
 
 
 def depends_on_thread(condition: Node) -> bool:
-    """Whether a condition differs between the threads of a block, by the thread's own number."""
+    """Whether a condition differs between the threads of a block."""
     function = next((one for one in around(condition) if one.type in FUNCTIONS), None)
     return _depends(condition, varying_variables(function) if function is not None else frozenset())
 
 
 def _heads(control: Node) -> list[Node]:
-    """Return what decides over a statement's body: all of it but its bodies."""
+    """Return a statement's controlling parts, without its bodies."""
     bodies = [control.child_by_field_name(name) for name in BODIES]
     skipped = {body.id for body in bodies if body is not None}
     return [child for child in control.named_children if child.id not in skipped]

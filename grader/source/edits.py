@@ -1,4 +1,4 @@
-"""Applying edits to a submission, with the way back from each new line to its old one."""
+"""Applies edits to a submission, with a map from each new line to its old one."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from grader.records import Edit, Fix, Submission
 
 
 class OverlappingEditsError(ValueError):
-    """Two edits want the same stretch of text."""
+    """Two edits overlap."""
 
 
 def apply(code: str, edits: Iterable[Edit]) -> str:
@@ -45,9 +45,9 @@ def apply_fixes(submission: Submission, fixes: Sequence[Fix]) -> Submission:
 
 
 def old_lines(old: str, new: str) -> tuple[int, ...]:
-    """For each line of the new text return the old text's line that it is, or 0 for an inserted one.
+    """Return, for each line of the new text, its line in the old text, or 0 for an inserted one.
 
-    A changed line stands for the line that it replaced, so that findings in fixed code keep a place.
+    A changed line maps to the line that it replaced, so that findings in fixed code keep a place.
     """
     before, after = old.splitlines(), new.splitlines()
     lines = [0] * len(after)

@@ -1,8 +1,8 @@
-"""Finds out which strings an expression stands for, by reading alone.
+"""Static evaluation of string expressions.
 
 Follows names, concatenation, f-strings, `join`, `format`, `replace`, `strip`, `dedent`, lists,
-dictionaries, class attributes, parameters of a helper function and what it returns. What can't be
-known is marked (`Text.resolved`), never guessed.
+dictionaries, class attributes, parameters and results of helper functions. Unknown parts are marked (`Text.resolved`),
+never guessed.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from grader.source.values import UNKNOWN, Value, arithmetic
 
 MAX_DEPTH = 40
 MAX_STEPS = 20_000
-"""Expressions evaluated in one program; a program that doubles a string 40 times gives up here."""
+"""Most expressions evaluated in one program; one that doubles a string 40 times stops here."""
 MAX_LENGTH = 16_000_000
-"""Characters of all concatenations together."""
+"""Most characters of all concatenations together."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Evaluator:
     module: Scope
     classes: dict[str, Scope]
     files: dict[str, ast.expr] = field(default_factory=dict)
-    """What the program writes into files, by their names."""
+    """Texts that the program writes into files, by file name."""
     _depth: int = field(default=0, init=False)
     _steps: int = field(default=0, init=False)
     _length: int = field(default=0, init=False)
@@ -62,7 +62,7 @@ class Evaluator:
         return cls(positions, module, classes, written_files(tree))
 
     def value(self, node: ast.expr | None, scope: Scope) -> Value:
-        """Return what an expression stands for in a scope; UNKNOWN where that can't be told."""
+        """Return an expression's value in a scope, or UNKNOWN."""
         if node is None or self._depth > MAX_DEPTH or self._steps > MAX_STEPS:
             return UNKNOWN
         self._depth += 1
@@ -84,7 +84,7 @@ class Evaluator:
 
     @singledispatchmethod
     def _evaluate(self, node: ast.expr, scope: Scope) -> Value:
-        """Evaluate one kind of expression; those without a method of their own aren't known."""
+        """Evaluate one kind of expression; kinds without a method are unknown."""
         del node, scope
         return UNKNOWN
 
@@ -144,7 +144,7 @@ class Evaluator:
     def _evaluate_bindings(
         self, bindings: list[Binding], scope: Scope, before: tuple[int, int] | None
     ) -> Value:
-        """Play the assignments to a name in order; with `before`, only those above the use."""
+        """Evaluate the assignments to a name in order; with `before`, only those above the use."""
         value: Value = UNKNOWN
         doubtful = False
         for binding in bindings:
@@ -255,7 +255,7 @@ class Evaluator:
         return UNKNOWN
 
     def _evaluate_return(self, call: ast.Call, name: str, scope: Scope) -> Value:
-        """Return what a function of the module returns, where it has one `return`."""
+        """Return the value of a module function with a single `return`."""
         function = self.module.functions.get(name)
         if function is None:
             return UNKNOWN
@@ -265,7 +265,7 @@ class Evaluator:
         return self.value(returns[0].value, call_scope(function, call, scope, self.module))
 
     def _passed_through(self, call: ast.Call, scope: Scope) -> Value:
-        """Take a call that can't be followed to give back the one source text that it is given."""
+        """Assume that an unknown call returns its only source text argument."""
         values = [self.value(argument, scope) for argument in call.args]
         texts = [value for value in values if isinstance(value, Text) and "\n" in value.value]
         return texts[0].unresolved() if len(texts) == 1 else UNKNOWN
@@ -286,7 +286,7 @@ class Evaluator:
 
 
 def _spell_number(value: Value, start: int, end: int) -> Text:
-    """Return a number as text; an unresolved name for what isn't known."""
+    """Return a number as text; an unresolved name if unknown."""
     if isinstance(value, (bool, int, float, str)):
         return computed_text(str(value), start, end)
     return computed_text(unknown_name(start), start, end, resolved=False)

@@ -1,4 +1,4 @@
-"""Each `load_inline()` or `load()` call of a program, with what can be read of its arguments."""
+"""Each `load_inline()` or `load()` call of a program, with its readable arguments."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -26,9 +26,9 @@ CPP_PRELUDE = ("#include <torch/extension.h>",)
 """Line that load_inline puts before `cpp_sources` in main.cpp."""
 
 MAX_CALLS = 16
-"""Calls of one helper function that are followed."""
+"""Most calls of one helper function that are followed."""
 MAX_SITES = 64
-"""Calls of load_inline in the text of one program."""
+"""Most calls of load_inline in one program."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Extension:
     keywords: Mapping[str, ast.expr]
     """Arguments by parameter name, positional ones included."""
     cflags: tuple[str, ...] | None
-    """None for any of the flags: not resolvable."""
+    """None for an unresolvable flag."""
     cuda_cflags: tuple[str, ...] | None
     ldflags: tuple[str, ...] | None
     preluded: bool
@@ -83,7 +83,7 @@ class Extension:
 
 @dataclass(frozen=True)
 class Site:
-    """Where a call stands."""
+    """The context of a call."""
 
     call: ast.Call
     kind: str
@@ -125,7 +125,7 @@ class ExtensionReader:
         return None
 
     def _sites(self, tree: ast.Module) -> Iterator[Site]:
-        """Walk the program in order, keeping track of what stands around."""
+        """Walk the program in order, tracking the context."""
         stack: list[Frame] = [(tree, None, False, ())]
         while stack:
             node, variable, inside_try, owners = stack.pop()
@@ -146,7 +146,7 @@ class ExtensionReader:
             ]
 
     def _scopes(self, site: Site) -> list[Scope]:
-        """Return a scope for each way in which the call's function is called."""
+        """Return a scope for each call of the call's function."""
         module = self.evaluator.module
         scope = module
         for owner in site.owners:

@@ -7,7 +7,7 @@ from grader.source.scopes import nodes_under
 
 
 def named_file(path: str) -> str:
-    """Return a path's last part in small letters, by which files are told apart."""
+    """Return a path's last part in lower case, which identifies a file."""
     return PurePosixPath(path).name.lower()
 
 
@@ -22,7 +22,7 @@ def file_of(node: ast.expr) -> str:
 
 
 def written_files(tree: ast.Module) -> dict[str, ast.expr]:
-    """Return what a program writes into files whose names stand in it, by the files' names."""
+    """Return the texts that a program writes into files with literal names, by name."""
     found: dict[str, ast.expr] = {}
     handles: dict[str, str] = {}
     for node in nodes_under(tree):

@@ -1,4 +1,4 @@
-"""What forward passes to the extension: which input, which of its sizes, which number."""
+"""Arguments that forward passes to the extension: inputs, their sizes, numbers."""
 
 import ast
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from grader.source.functions import Function
 
 @dataclass(frozen=True)
 class Binding:
-    """What Python passes: input `index` of forward, one of its sizes, its numel, or a number."""
+    """An argument from Python: input `index` of forward, one of its sizes, its numel, or a number."""
 
     kind: str
     index: int = 0
@@ -21,7 +21,7 @@ class Binding:
 
 
 def attributes(source: Source, task: Task | None) -> dict[str, int]:
-    """Return the integers that ModelNew keeps of the task's constructor arguments, or of its own defaults."""
+    """Return the integers that ModelNew keeps from the task's constructor arguments, or from its own defaults."""
     given = next((w.init for w in task.workloads if w.role == "nominal"), ()) if task else ()
     constructor = source.module.method("__init__")
     if constructor is None:
@@ -49,7 +49,7 @@ def attributes(source: Source, task: Task | None) -> dict[str, int]:
 def bindings(
     source: Source, function: Function, attributes: Mapping[str, int] = MappingProxyType({})
 ) -> Mapping[str, Binding]:
-    """Return what Python passes to a host function's parameters, as far as it can be told."""
+    """Return the arguments of a host function from Python, as far as known."""
     for call in source.walk(ast.Call):
         target = call.func
         named = isinstance(target, ast.Attribute) and target.attr == function.name
@@ -115,7 +115,7 @@ class _Scope:
         return None
 
     def resolve(self, value: ast.expr) -> Binding | None:
-        """Return what an expression passes."""
+        """Return the binding of an expression."""
         match value:
             case ast.Constant(value=int(number)) if not isinstance(number, bool):
                 return Binding("number", number=number)

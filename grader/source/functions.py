@@ -103,7 +103,7 @@ def _read_function(node: Node, declarator: Node) -> Function:
 
 
 def _qualifiers(node: Node, declarator: Node) -> tuple[str, ...]:
-    """Return the words before the name that are no type."""
+    """Return the words before the name that aren't part of the type."""
     kind = node.child_by_field_name("type")
     words: list[str] = []
     for child in node.children:

@@ -1,4 +1,4 @@
-"""A place in a tensor, `row * K + t * TILE + threadIdx.x`, as coordinates with the strides that they are multiplied by."""
+"""A place in a tensor, `row * K + t * TILE + threadIdx.x`, as coordinates with their strides."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ PLAIN = frozenset(
     {"identifier", "field_expression", "number_literal", "call_expression", "subscript_expression"}
 )
 DEEP = 4
-"""Variables that are followed to what they were made of, one in another."""
+"""Deepest nesting of variables replaced by their definitions."""
 Strides = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Term:
-    """One summand of an index: what varies, and the sizes that it is multiplied by."""
+    """One summand of an index: its variable part, and the sizes that it is multiplied by."""
 
     strides: Strides
     words: str
@@ -46,18 +46,18 @@ class Term:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """One coordinate of an index, with the stride that it moves by."""
+    """One coordinate of an index, with its stride."""
 
     words: str
     strides: Strides
     size: str
-    """What it has to stay below, as the next coordinate's stride tells; empty for the outermost."""
+    """Its upper bound, from the next coordinate's stride; empty for the outermost."""
     literal: bool = False
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads the indices in one function by the integers that it is given, which are what sizes are."""
+    """Reads the indices in one function, whose integer parameters are sizes."""
 
     function: Function
 
@@ -69,7 +69,7 @@ class Reader:
 
     @cached_property
     def _made(self) -> Mapping[str, Node]:
-        """What each variable is that is set once."""
+        """Values of variables that are set once."""
         every = [one for one in definitions(self.function.node) if one.is_variable]
         updates = descendants(self.function.node, "update_expression")
         set_often = Counter(one.name for one in every)
@@ -83,7 +83,7 @@ class Reader:
     def coordinates(self, *indices: Node, leaving: str = "") -> tuple[Coordinate, ...]:
         """Return the coordinates of the sum of some indices, the outermost first; none where strides don't nest.
 
-        `leaving` is the pointer's own name, which may stand among the summands.
+        `leaving` is the pointer's own name, which may be one of the summands.
         """
         groups: dict[Strides, list[Term]] = {}
         for term in (one for index in indices for one in self._terms(index, DEEP)):
@@ -140,7 +140,7 @@ def bare(node: Node) -> Node:
 
 
 def comparisons(node: Node) -> Iterator[tuple[str, str]]:
-    """Yield (a, b) for each `a < b` and `a >= b` under a node: a coordinate and its limit, it seems."""
+    """Yield (a, b) for each `a < b` and `a >= b` under a node: presumably a coordinate and its limit."""
     for one in descendants(node, "binary_expression"):
         if text(one.child_by_field_name("operator")) in {"<", ">="}:
             yield text(one.child_by_field_name("left")), text(one.child_by_field_name("right"))

@@ -1,4 +1,4 @@
-"""For which types and values the kernels of a submission are instantiated."""
+"""The template instantiations of a submission's kernels."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ EXTRA = {
 
 @dataclass(frozen=True)
 class Instantiation:
-    """One set of template arguments of a kernel, and the launch that asks for it."""
+    """One set of template arguments of a kernel, and its launch."""
 
     types: Mapping[str, str] = field(default_factory=dict)
     """Type parameters: `scalar_t` -> `double`."""
@@ -33,7 +33,7 @@ class Instantiation:
 
 
 def instantiations(units: tuple[Unit, ...], kernel: Kernel) -> tuple[Instantiation, ...]:
-    """Return what a kernel is instantiated for; parameters that can't be told are left out.
+    """Return a kernel's instantiations, without unknown parameters.
 
     A kernel without template parameters is instantiated once, launched or not.
     """
@@ -64,7 +64,7 @@ def _of_launch(unit: Unit, kernel: Kernel, launch: Launch) -> Iterator[Instantia
 
 
 def _deduce_type(unit: Unit, kernel: Kernel, launch: Launch, name: str) -> str | None:
-    """Return what a type parameter is deduced as from the arguments, e.g. `data_ptr<float>()`."""
+    """Return a type parameter deduced from the arguments, e.g. `data_ptr<float>()`."""
     for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
         words = parameter.type.replace("*", " ").replace("&", " ").split()
         if name in words:
@@ -116,7 +116,7 @@ def calls_device_functions(unit: Unit, kernel: Kernel) -> tuple[str, ...]:
 
 
 def array_size(unit: Unit, array: Declare, instance: Instantiation) -> tuple[int, int] | None:
-    """Return the elements of a fixed array and the bytes of each for an instantiation, where it tells them."""
+    """Return number and bytes of a fixed array's elements in an instantiation, where known."""
     element = size_of(array.type, instance.types)
     extents = [fold(unit, dim, instance.values, instance.types) for dim in array.sizes]
     if element is None or None in extents:

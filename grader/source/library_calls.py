@@ -11,7 +11,7 @@ NAMESPACES = {"cutlass": "CUTLASS", "thrust": "Thrust", "cudnn_frontend": "cuDNN
 UNLOGGED = ("at::redispatch::", "at::native::", "at::cpu::", "at::cuda::blas::")
 """torch's operators below the place where calls are logged."""
 HANDLING = ("Create", "Destroy", "SetStream", "SetMathMode")
-"""Ends of the names of calls that compute nothing."""
+"""Suffixes of calls that compute nothing."""
 
 
 def library_calls(unit: Unit) -> Iterator[tuple[str, Call]]:

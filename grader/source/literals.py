@@ -1,7 +1,7 @@
 """Reads Python string literals with the position of every character, f-strings included.
 
-The `ast` module gives values without positions inside them (and wrong ones in f-strings before
-Python 3.12), so the literals are scanned once more here.
+The `ast` module has no positions inside values (and wrong ones in f-strings before Python 3.12), so literals are
+scanned again here.
 """
 
 import ast
@@ -12,10 +12,10 @@ from collections.abc import Callable
 from grader.source.text import Literal, Piece, Text, computed_text, join
 
 Hole = Callable[[str, int, int], Text]
-"""Gives the text of an f-string hole from its expression and the place of its braces."""
+"""Returns the text of an f-string hole from its expression and the place of its braces."""
 
 MAX_MARKS = 20_000
-"""Escapes or holes of one literal; one with more isn't read, as no real program has them."""
+"""Most escapes or holes in one literal, more than in any real program."""
 
 _START = re.compile(r"([rRbBuUfFtT]{0,2})(\"\"\"|'''|\"|')")
 _BETWEEN = re.compile(r"(?:[ \t\f\n]|\\\n|#[^\n]*)*")
@@ -49,7 +49,7 @@ def read_literals(code: str, start: int, end: int, hole: Hole) -> Text | None:
 def scan_literals(code: str) -> list[Text]:
     """Return the texts of all string literals of a program, parsable or not, in order.
 
-    Used where Python's own parser gives up; an unclosed literal ends with the program.
+    Used where Python's own parser fails; an unclosed literal ends with the program.
     """
     token = re.compile(r"#[^\n]*|[rRbBuUfFtT]{0,2}(?:\"\"\"|'''|\"|')")
     texts: list[Text] = []
@@ -65,7 +65,7 @@ def scan_literals(code: str) -> list[Text]:
 
 
 def plain_hole(expression: str) -> ast.expr | None:
-    """Return what stands in an f-string's hole, if it is a dotted name or a number.
+    """Return the contents of an f-string's hole, if they are a dotted name or a number.
 
     Its line is after all others, so that every binding of the name comes before.
     """
@@ -82,7 +82,7 @@ def plain_hole(expression: str) -> ast.expr | None:
 
 
 def unknown_name(number: int) -> str:
-    """Return the identifier that stands for a value that is not known."""
+    """Return the placeholder identifier for an unknown value."""
     return f"unknown_{number}"
 
 

@@ -1,4 +1,4 @@
-"""What is asked of a node of a CUDA or C++ text's tree: its text, what stands around and under it, the name it spells."""
+"""Helpers for nodes of a CUDA or C++ tree: text, ancestors, descendants, names."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ def one_line(node: Node | None, limit: int = 80) -> str:
 
 
 def around(node: Node) -> Iterator[Node]:
-    """Yield the nodes around a node, from the inside out."""
+    """Yield the ancestors of a node, from the inside out."""
     here = node.parent
     while here is not None:
         yield here
@@ -25,7 +25,7 @@ def around(node: Node) -> Iterator[Node]:
 
 
 def read_name(node: Node | None) -> tuple[str, tuple[Node, ...]]:
-    """Return what is called, launched or declared: its name with namespaces, and its template arguments."""
+    """Return the called, launched or declared name with namespaces, and its template arguments."""
     scope = ""
     while node is not None:
         if node.type == "qualified_identifier":
@@ -50,7 +50,7 @@ def given_nodes(arguments: Node | None) -> tuple[Node, ...]:
 
 
 def plain_name(node: Node | None) -> str:
-    """Return that name without namespaces: `f` for `ns::f<float>`."""
+    """Return the name without namespaces: `f` for `ns::f<float>`."""
     return read_name(node)[0].rpartition("::")[2]
 
 
@@ -70,5 +70,5 @@ def names_in(node: Node | None) -> set[str]:
 
 
 def function_around(node: Node) -> Node | None:
-    """Return the definition of the function that a node stands in."""
+    """Return the definition of the function around a node."""
     return next((one for one in around(node) if one.type == "function_definition"), None)

@@ -18,13 +18,13 @@ from grader.source.text import Text
 from grader.source.units import Unit
 
 MAX_CODE = 2_000_000
-"""Characters; a longer program isn't read as Python, whose trees take a kilobyte a statement."""
+"""Most characters of a program parsed as Python, whose trees take a kilobyte for each statement."""
 MAX_BRACES = 20_000
-"""Braces of a program with f-strings: Python 3.11 takes quadratic time to parse their holes."""
+"""Most braces of a program with f-strings, since Python 3.11 parses their holes in quadratic time."""
 
 MAX_MENTIONS = 20
 MAX_HEAD = 4000
-"""Characters from `__global__` to the body of the kernel."""
+"""Most characters between `__global__` and the kernel's body."""
 
 _FSTRING = re.compile(r"\b[rR]?[fF][rR]?[\"']")
 _warnings_lock = threading.Lock()
@@ -34,8 +34,8 @@ _warnings_lock = threading.Lock()
 def parse(code: str) -> Source:
     """Read a submission; never raises, never runs any of it.
 
-    What can't be read is left out: a text that is not Python has an empty `module` and `syntax_error`
-    set, and its strings are still searched for kernels.
+    Unreadable parts are left out: a text that is not Python has an empty `module` and a `syntax_error`, and its strings
+    are still searched for kernels.
     """
     code = code.replace("\r\n", "\n").replace("\r", "\n")
     positions = Positions(code)
@@ -58,7 +58,7 @@ def parse(code: str) -> Source:
 
 @lru_cache(maxsize=4)
 def read_python(code: str) -> tuple[ast.Module | None, PythonError | None]:
-    """Parse Python; a text that isn't gives the reason. The tree is shared: don't change it."""
+    """Parse Python, or return the syntax error. The tree is shared and must not be changed."""
     if len(code) > MAX_CODE:
         return None, PythonError(f"longer than {MAX_CODE} characters", 1, 0, "")
     if code.count("{") > MAX_BRACES and _FSTRING.search(code):
@@ -88,7 +88,7 @@ def _without_python(
 def _loose(
     extensions: tuple[Extension, ...], evaluator: Evaluator, nodes: Sequence[ast.AST]
 ) -> list[Text]:
-    """Return texts with kernels that no call could be seen to use, where some call is unclear."""
+    """Return texts with kernels that no visible call uses, where some call is unclear."""
     if extensions and all(one.complete and one.cuda for one in extensions):
         return []
     known = [unit.text for one in extensions for unit in one.units]
@@ -129,5 +129,5 @@ def _string_constants(evaluator: Evaluator, nodes: Sequence[ast.AST]) -> list[Te
 
 
 def _docstrings(nodes: Sequence[ast.AST]) -> set[ast.AST]:
-    """Return strings that are statements of their own: no program can use them."""
+    """Return strings that are whole statements, which no program can use."""
     return {node.value for node in nodes if isinstance(node, ast.Expr)}

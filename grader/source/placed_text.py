@@ -1,4 +1,4 @@
-"""A C++ or CUDA string of a submission, and where each stretch of it stands in the Python text."""
+"""A C++ or CUDA string of a submission, with the place of each stretch in the Python text."""
 
 import itertools
 from bisect import bisect_right
@@ -18,7 +18,7 @@ UnitLanguage = OneOf["cuda", "cpp"]
 
 @dataclass(frozen=True, eq=False)
 class PlacedText:
-    """The string as the compiler gets it. Nodes and bytes refer to `data`, the text in UTF-8."""
+    """The string for the compiler. Nodes and bytes refer to `data`, the text in UTF-8."""
 
     language: UnitLanguage
     origin: Text
@@ -27,12 +27,12 @@ class PlacedText:
 
     @property
     def text(self) -> str:
-        """The text as the compiler gets it, as far as it is known."""
+        """The compiler's text, as far as known."""
         return self.origin.value
 
     @property
     def resolved(self) -> bool:
-        """False where parts aren't known: holes of f-strings that depend on run time."""
+        """False where parts are unknown, such as f-string holes with run-time values."""
         return self.origin.resolved
 
     @cached_property
@@ -65,7 +65,7 @@ class PlacedText:
     def edit(self, start_byte: int, end_byte: int, text: str) -> Edit | None:
         """Return the edit of the submission that makes `data[start:end]` the given text.
 
-        The text is escaped as the literal needs it; None where that can't be done.
+        The text is escaped for the literal; None where that is impossible.
         """
         span = self._span(self._character(start_byte), self._character(end_byte))
         written = _write_in_literal(text, span[2]) if span else None
@@ -143,19 +143,19 @@ def _on_boundary(offset: int, piece: Piece, at: int) -> bool:
 
 
 def _fits_raw(text: str, quote: str) -> bool:
-    """Whether a raw literal can hold a text anywhere: no quote ends it, with those beside it neither."""
+    """Whether a raw literal can contain a text at any place, without a closing quote, also together with adjacent quotes."""
     return quote not in text and not text.endswith("\\") and quote[0] not in text[:1] + text[-1:]
 
 
 def _write_in_literal(text: str, literal: Literal) -> str | None:
-    """Return how a text is written inside a literal; None if a raw one can't hold it."""
+    """Return a text escaped for a literal; None if a raw one can't contain it."""
     long = len(literal.quote) == 3
     if literal.raw:
         if not _fits_raw(text, literal.quote) or ("\n" in text and not long):
             return None
     else:
         text = text.replace("\\", "\\\\").replace(literal.quote, "\\" + literal.quote)
-        if long:  # a quote at an end may stand beside others in the code
+        if long:  # a quote at an end may be next to others in the code
             if text.endswith(literal.quote[0]):
                 text = text[:-1] + "\\" + text[-1]
             if text.startswith(literal.quote[0]):

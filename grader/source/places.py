@@ -30,5 +30,5 @@ def place_span(
 
 
 def in_sample(place: Place, submission: Submission) -> Place:
-    """Return the place with the line of the sample that it comes from."""
+    """Return the place with its line in the sample."""
     return place.model_copy(update={"sample_line": submission.sample_line(place.line)})

@@ -14,7 +14,7 @@ class Positions:
         self._starts = tuple(accumulate((len(line) + 1 for line in self.lines), initial=0))[:-1]
 
     def offset(self, line: int, column: int) -> int:
-        """Return the offset of a line and column, kept inside the text."""
+        """Return the offset of a line and column, clamped to the text."""
         line = min(max(line, 1), len(self.lines))
         return self._starts[line - 1] + min(max(column, 0), len(self.lines[line - 1]))
 

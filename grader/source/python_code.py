@@ -1,4 +1,4 @@
-"""A submission's Python tree, indexed once: nodes by kind, parents, and what names stand for."""
+"""A submission's Python tree, indexed once: nodes by kind, parents, and meanings of names."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ class PythonCode:
         return self.by_kind.get(kind, ())  # type: ignore[return-value]
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Yield the nodes around a node, from the inside out."""
+        """Yield the ancestors of a node, from the inside out."""
         parent = self.parents.get(node)
         while parent is not None:
             yield parent
@@ -47,7 +47,7 @@ class PythonCode:
         return None
 
     def in_main_guard(self, node: ast.AST) -> bool:
-        """Whether a node only runs when the file itself is the program."""
+        """Whether a node is under `if __name__ == "__main__"`."""
         return any(
             isinstance(around, ast.If) and "__main__" in ast.dump(around.test)
             for around in self.ancestors(node)
@@ -59,7 +59,7 @@ class PythonCode:
         return self.classes.get(MODEL)
 
     def method(self, name: str, owner: str = MODEL) -> Function | None:
-        """Return a method of ModelNew or of another class, its own one."""
+        """Return ModelNew's or another class's own method, not an inherited one."""
         body = self.classes[owner].body if owner in self.classes else []
         found = [node for node in body if isinstance(node, Function) and node.name == name]
         return found[-1] if found else None
@@ -81,7 +81,7 @@ class PythonCode:
 
     @cached_property
     def aliases(self) -> Mapping[str, str]:
-        """What imported names stand for, and names bound to them: `F` is `torch.nn.functional`."""
+        """Meanings of imported names, and of names bound to them: `F` is `torch.nn.functional`."""
         names: dict[str, str] = {}
         for plain in self.of(ast.Import):
             for item in plain.names:
@@ -101,7 +101,7 @@ class PythonCode:
         return names
 
     def canonical(self, node: ast.AST | None) -> str:
-        """Return the full name that an expression stands for, or "" where it isn't a name.
+        """Return the full name of an expression, or "" where it isn't a name.
 
         Follows imports, plain aliases and `getattr` with a constant: `t.cuda.Event` after
         `import torch as t` is `torch.cuda.Event`.
@@ -110,11 +110,11 @@ class PythonCode:
 
     @cached_property
     def calls(self) -> tuple[tuple[str, ast.Call], ...]:
-        """All calls with the full name of what they call ("" where it isn't a name)."""
+        """All calls with the full name of the called function ("" where it isn't a name)."""
         return tuple((self.canonical(node.func), node) for node in self.of(ast.Call))
 
     def uses(self, package: str) -> bool:
-        """Whether the package is imported, or something of it called."""
+        """Whether the package is imported, or a function of it called."""
         return package in self._packages
 
     @cached_property
@@ -180,7 +180,7 @@ class PythonCode:
         }
 
     def live(self, function: ast.AST) -> Iterator[ast.AST]:
-        """Yield the nodes of a function but for branches that a constant switches off."""
+        """Yield the nodes of a function, without branches that a constant disables."""
         todo = [function]
         while todo:
             node = todo.pop()
@@ -214,7 +214,7 @@ class PythonCode:
                 return None
 
     def runs_in_forward(self, node: ast.AST) -> bool:
-        """Whether a node stands in a function that a call of ModelNew runs."""
+        """Whether a node is in a function that a call of ModelNew runs."""
         reached = self.reached
         return any(around in reached for around in self.ancestors(node))
 

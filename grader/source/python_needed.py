@@ -1,4 +1,4 @@
-"""Which statements of a Python module others need."""
+"""The statements of a Python module that others depend on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 
 def needed_statements(body: Sequence[ast.stmt], names: Iterable[str]) -> list[ast.stmt]:
-    """Return the statements that bind these names, or what such a statement uses, in their order."""
+    """Return the statements that bind these names, directly or as dependencies, in order."""
     asked, kept = set(names), set[ast.stmt]()
     while more := [one for one in body if one not in kept and _bound(one) & asked]:
         kept.update(more)

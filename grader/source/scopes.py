@@ -1,4 +1,4 @@
-"""Which expressions a Python name is bound to, scope by scope, without running anything."""
+"""Static bindings of Python names, scope by scope."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Binding(NamedTuple):
     augmented: bool
     """`name += value` rather than `name = value`."""
     conditional: bool
-    """Under an `if`, a loop, a `try` or a `match`: it may not have happened."""
+    """Whether it is under an `if`, a loop, a `try` or a `match`, so that it may not have happened."""
 
 
 @dataclass(eq=False)
@@ -37,7 +37,7 @@ class Scope:
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     functions: dict[str, FunctionNode] = field(default_factory=dict)
     parameters: dict[str, tuple[ast.expr, Scope]] = field(default_factory=dict)
-    """What a call passes: the expression and the scope that it stands in."""
+    """Arguments of a call: the expression and its scope."""
 
     @property
     def name(self) -> str | None:
@@ -47,12 +47,12 @@ class Scope:
 
 @lru_cache(maxsize=256)
 def nodes_under(node: ast.AST) -> tuple[ast.AST, ...]:
-    """Return a node and all below it, breadth first; kept, for every rule asks."""
+    """Return a node and all below it, breadth first; cached, since every rule uses it."""
     return tuple(ast.walk(node))
 
 
 def read_scope(node: Block, parent: Scope | None) -> Scope:
-    """Collect what is bound directly in a block, not in the functions and classes inside it."""
+    """Collect the names bound directly in a block, not in the functions and classes inside it."""
     scope = Scope(node, parent)
     for statement, conditional in _statements(node.body):
         if isinstance(statement, FunctionNode):
@@ -116,7 +116,7 @@ def dotted_name(node: ast.AST | None) -> str:
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, bool]]:
-    """Yield the statements of a block in order, with whether a condition stands over them."""
+    """Yield the statements of a block in order, each with whether it is conditional."""
     stack = [(statement, False) for statement in reversed(body)]
     while stack:
         statement, conditional = stack.pop()
@@ -147,7 +147,7 @@ def _assignments(statement: ast.stmt, *, conditional: bool) -> Iterator[tuple[st
 
 
 def _grow_list(call: ast.Call, *, conditional: bool) -> Iterator[tuple[str, ast.expr, bool]]:
-    """Yield what a call makes of a list: `x.append(y)` is `x += [y]`, and in a loop or a branch no longer known."""
+    """Yield a call's change of a list: `x.append(y)` is `x += [y]`, and unknown in a loop or a branch."""
     function = call.func
     if not isinstance(function, ast.Attribute) or not (name := dotted_name(function.value)):
         return

@@ -17,7 +17,7 @@ NodeType = TypeVar("NodeType", bound=ast.AST)
 
 @dataclass(frozen=True)
 class PythonError:
-    """Why the Python text can't be parsed."""
+    """The syntax error of the Python text."""
 
     message: str
     line: int
@@ -30,17 +30,17 @@ class PythonError:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Everything that can be told from the text alone. Offsets and columns are in characters."""
+    """Everything known from the text alone. Offsets and columns are in characters."""
 
     code: str
     """The Python text, with `\\n` line ends."""
     positions: Positions
     module: PythonCode
-    """Its tree, indexed; empty where the text is no Python."""
+    """Its tree, indexed; empty where the text is not Python."""
     syntax_error: PythonError | None
     extensions: tuple[Extension, ...]
     cuda: tuple[Unit, ...]
-    """Texts that reach `cuda_sources`; where none can be found, each string with `__global__`."""
+    """Texts that reach `cuda_sources`; if there are none, each string with `__global__`."""
     cpp: tuple[Unit, ...]
 
     @property
@@ -72,7 +72,7 @@ class Source:
         return self.positions.span(node)
 
     def text(self, node: ast.AST) -> str:
-        """Return a node of the Python tree as it is written."""
+        """Return the source text of a node of the Python tree."""
         return self.code[slice(*self.span(node))]
 
     def line_place(self, line: int) -> Place:
@@ -84,11 +84,11 @@ class Source:
     def compiled_place(
         self, file: str, line: int, column: int = 0, extension: str | None = None
     ) -> Place | None:
-        """Return where a line that the compiler names stands in the submission.
+        """Return the submission's place of a compiler's line.
 
         `file` is `cuda.cu` or `main.cpp`, with or without folders; `line` is 1-based, `column`
-        0-based. Of several extensions the one named counts, else the first with such a line. None
-        for torch's own lines and for what can't be told.
+        0-based. Of several extensions the one named counts, else the first with such a line. None for torch's own lines
+        and unknown ones.
         """
         name = file.rsplit("/", 1)[-1]
         for one in self.extensions:
@@ -101,7 +101,7 @@ class Source:
 
 
 def _layout(extension: Extension, file: str) -> tuple[tuple[Unit, ...], int]:
-    """Return the units that a file is joined from, and how many lines stand before them."""
+    """Return the units that make up a file, and the number of lines before them."""
     if file == "cuda.cu":
         return extension.cuda, len(CUDA_PRELUDE) if extension.preluded else 0
     if file == "main.cpp":

@@ -19,7 +19,7 @@ def indent_of(unit: Unit, node: Node) -> str:
 
 
 def statement(node: Node) -> Node:
-    """Return the statement around a node that stands directly in a block."""
+    """Return the statement around a node that is directly in a block."""
     here = node
     while here.parent is not None and here.parent.type not in {
         "compound_statement",

@@ -1,4 +1,4 @@
-"""What Python's string methods make of a text, with every character's origin kept: `strip`, `replace`, `format`, `join`, `dedent`."""
+"""Python's string methods on a text, keeping every character's origin: `strip`, `replace`, `format`, `join`, `dedent`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from grader.source.evaluate import Evaluator
 
 MAX_REPLACED = 1000
-"""Replacements in one text; beyond that it is left as it is and counts as not known."""
+"""Most replacements in one text; with more it is left unchanged and counts as unknown."""
 
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 
@@ -100,4 +100,4 @@ METHODS: Mapping[str, Callable[[Evaluator, Text, ast.Call, Scope], Value]] = {
     "format": format_text,
     "join": join_texts,
 }
-"""What each makes of a text: given the evaluator, the text, the call and the scope it stands in."""
+"""String methods by name, called with the evaluator, the text, the call and its scope."""

@@ -1,4 +1,4 @@
-"""A string value together with where each of its characters stands in the Python text."""
+"""A string value with the place of each of its characters in the Python text."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 
 class Literal(NamedTuple):
-    """How a Python string literal is written: what an edit inside it has to respect."""
+    """The form of a Python string literal, which an edit inside it has to respect."""
 
     quote: str
     raw: bool
     formatted: bool
-    """An f-string: braces are doubled."""
+    """Whether it is an f-string, in which braces are doubled."""
 
 
 class Piece(NamedTuple):
-    """A run of characters of a value and the stretch of code that it came from."""
+    """A run of characters of a value and its stretch of code."""
 
     length: int
     start: int
@@ -29,13 +29,13 @@ class Piece(NamedTuple):
 
     @property
     def verbatim(self) -> bool:
-        """Whether the characters stand in the code as they are."""
+        """Whether the characters are unescaped in the code."""
         return self.literal is not None and self.end - self.start == self.length
 
 
 @dataclass(frozen=True)
 class Text:
-    """A string and its provenance; `resolved` is False where parts of it are not known."""
+    """A string and its provenance; `resolved` is False where parts of it are unknown."""
 
     value: str
     pieces: tuple[Piece, ...]
@@ -56,7 +56,7 @@ class Text:
         return Text(self.value, self.pieces, resolved=False)
 
     def cut(self, start: int, end: int) -> Text:
-        """Return `value[start:end]` with the pieces that it is made of."""
+        """Return `value[start:end]` with its pieces."""
         first = max(bisect_right(self.starts, start) - 1, 0)
         last = bisect_left(self.starts, end)
         pieces = tuple(

@@ -69,7 +69,7 @@ class Unit(PlacedText):
 
     @cached_property
     def names(self) -> Mapping[str, tuple[Node, ...]]:
-        """Every identifier of whatever role, with the nodes where it stands."""
+        """Every identifier of any role, with its nodes."""
         found: dict[str, list[Node]] = {}
         for node in sorted(self.nodes(*IDENTIFIERS), key=_start):
             if not self.is_switched_off(node):
@@ -77,7 +77,7 @@ class Unit(PlacedText):
         return {name: tuple(nodes) for name, nodes in found.items()}
 
     def uses_of(self, name: str) -> Iterator[Node]:
-        """Yield the places where a variable or function is named; members are called alike."""
+        """Yield the places where a variable or function is named; members of the same name are included."""
         yield from (node for node in self.names.get(name, ()) if node.type == "identifier")
 
     @cached_property
@@ -105,7 +105,7 @@ class Unit(PlacedText):
         return next((one for one in reversed(self.functions) if one.name == name), None)
 
     def function_around(self, node: Node) -> Function | None:
-        """Return the function with a body that a node stands in."""
+        """Return the function definition around a node."""
         starts, reach, functions = self._spans
         at = node.start_byte
         before = bisect_right(starts, at) - 1
@@ -117,14 +117,14 @@ class Unit(PlacedText):
 
     @cached_property
     def _spans(self) -> tuple[list[int], list[int], list[Function]]:
-        """Where the functions begin, how far they and those before them reach, and the functions themselves."""
+        """Starts of the functions, the furthest ends up to each, and the functions themselves."""
         functions = sorted(self.functions, key=lambda function: function.node.start_byte)
         starts = [function.node.start_byte for function in functions]
         reach = list(accumulate((function.node.end_byte for function in functions), max))
         return starts, reach, functions
 
     def in_device_code(self, node: Node) -> bool:
-        """Whether a node stands in a kernel or a device function."""
+        """Whether a node is in a kernel or a device function."""
         function = self.function_around(node)
         return function is not None and function.runs != "host"
 
@@ -170,7 +170,7 @@ class Unit(PlacedText):
 
     @cached_property
     def bindings(self) -> tuple[PythonBinding, ...]:
-        """What the text exports itself with `m.def`."""
+        """The text's own exports with `m.def`."""
         return tuple(read_python_bindings(self.nodes("call_expression")))
 
     @cached_property
@@ -194,7 +194,7 @@ class Unit(PlacedText):
 
     @cached_property
     def type_names(self) -> Mapping[str, str]:
-        """What stands for which type, outside of functions."""
+        """Type aliases at file scope."""
         names = (("alias_declaration", "name"), ("type_definition", "declarator"))
         return {
             text(node.child_by_field_name(name)): clean_type(text(node.child_by_field_name("type")))
@@ -203,7 +203,7 @@ class Unit(PlacedText):
         }
 
     def _outside(self, kind: str) -> Iterator[Node]:
-        """Yield the nodes of a kind that stand in no function."""
+        """Yield the nodes of a kind outside functions."""
         for node in self.nodes(kind):
             if all(outer.type != "function_definition" for outer in around(node)):
                 yield node

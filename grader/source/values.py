@@ -1,4 +1,4 @@
-"""What an expression of a program can be found to stand for."""
+"""Values of statically evaluated expressions."""
 
 import ast
 
@@ -6,7 +6,7 @@ from grader.source.text import Text
 
 
 class Unknown:
-    """A value that reading can't tell."""
+    """An unknown value."""
 
 
 UNKNOWN = Unknown()

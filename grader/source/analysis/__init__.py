@@ -1,1 +1,1 @@
-"""Named analyses of a submission's text: what several rules and fixes ask about it, one question a file."""
+"""Named analyses of a submission's text, shared by rules and fixes, one question in each file."""

@@ -16,12 +16,12 @@ def backwards(source: Source) -> Iterator[Function]:
 
 
 def upstream_names(function: Function) -> tuple[str, ...]:
-    """Return the arguments that upstream gradients come by: those after `ctx`, or after `self`."""
+    """Return the arguments for upstream gradients: those after `ctx`, or after `self`."""
     return tuple(argument.arg for argument in function.args.args[1:])
 
 
 def returned_at(function: Function) -> ast.AST:
-    """Return where a function hands its results over; the function where it never does."""
+    """Return a function's return statement; the function itself if it has none."""
     found = [node for node in nodes_under(function) if isinstance(node, ast.Return)]
     return found[-1] if found else function
 

@@ -1,4 +1,4 @@
-"""Calls of bound functions beside their C++ prototypes: whether as much is passed as is taken, and what a run showed of each argument."""
+"""Calls of bound functions compared with their C++ prototypes, and the arguments that a run showed."""
 
 import ast
 import re
@@ -26,19 +26,19 @@ SHOWN: tuple[tuple[re.Pattern[str], Given], ...] = (
     (re.compile(r"['\"].*", re.DOTALL), "text"),
     (re.compile(r"[A-Z]\w*\(.*", re.DOTALL), "layer"),
 )
-"""What pybind shows of a value, and what it is."""
+"""Patterns of pybind's printed values, with their types."""
 REFUSED: Mapping[Taken, frozenset[Given]] = {
     "tensor": frozenset({"nothing", "number", "fraction", "layer"}),
     "optional tensor": frozenset({"number", "fraction"}),
     "integer": frozenset({"nothing", "fraction", "tuple", "text", "tensor"}),
     "number": frozenset({"nothing", "tuple", "text", "tensor"}),
 }
-"""What pybind11 does not convert."""
+"""Types that pybind11 does not convert."""
 
 
 @dataclass(frozen=True)
 class WrongCall:
-    """A call that the function does not accept, or whose result it does not have."""
+    """A call that the function does not accept, or whose result does not exist."""
 
     call: ast.Call
     function: Function
@@ -49,12 +49,12 @@ class WrongCall:
 
     @property
     def node(self) -> ast.expr:
-        """What is wrong: the argument, or the whole call."""
+        """The wrong argument, or the whole call."""
         return self.argument or self.call
 
     @property
     def parameters(self) -> list[Parameter]:
-        """What the function takes."""
+        """The function's parameters."""
         return parameters_of(self.function)
 
 
@@ -73,13 +73,13 @@ def wrong_calls(source: Source, context: Context) -> Iterator[WrongCall]:
 
 
 def refusals(context: Context) -> tuple[Evidence, ...]:
-    """Return what pybind11 raised of arguments."""
+    """Return pybind11's exceptions about arguments."""
     raised = context.seen("python")
     return tuple(item for item in raised if "incompatible function arguments" in item.said)
 
 
 def parameters_of(function: Function) -> list[Parameter]:
-    """Return what a function takes; `f(void)` takes nothing."""
+    """Return a function's parameters; `f(void)` has none."""
     return [one for one in function.parameters if one.type != "void"]
 
 
@@ -119,7 +119,7 @@ def _from_extension(code: PythonCode, node: ast.AST, owners: set[str]) -> bool:
 def _wrong(
     code: PythonCode, call: ast.Call, function: Function, evidence: tuple[Evidence, ...]
 ) -> Iterator[WrongCall]:
-    """Yield what is wrong with one call."""
+    """Yield the errors of one call."""
     parameters = parameters_of(function)
     used = not isinstance(code.parents.get(call), ast.Expr)
     if function.return_type.strip() == "void" and used:
@@ -142,7 +142,7 @@ def _wrong(
 
 
 def raw_pointers(function: Function) -> list[Parameter]:
-    """Return a host function's parameters that are pointers to numbers, which pybind11 makes of no tensor."""
+    """Return a host function's pointer parameters, which pybind11 doesn't convert from tensors."""
     pointers = [one for one in function.parameters if one.is_pointer and function.runs == "host"]
     return [one for one in pointers if _element(one) in ELEMENTS]
 
@@ -165,7 +165,7 @@ def _taken_parameter(parameter: Parameter) -> Taken:
 def _shown_values(
     code: PythonCode, call: ast.Call, name: str, evidence: tuple[Evidence, ...]
 ) -> list[str]:
-    """Return the values that a call was made with, as pybind shows them; empty where it may have been another call."""
+    """Return a call's arguments as printed by pybind; empty where it may have been another call."""
     called = [one for one in code.of(ast.Call) if dotted_name(one.func).endswith(f".{name}")]
     for item in evidence if len(called) == 1 else ():
         found = INVOKED.search(item.said)
@@ -176,7 +176,7 @@ def _shown_values(
 
 
 def _split_arguments(words: str) -> Iterator[str]:
-    """Yield what stands between the commas outside of brackets."""
+    """Yield the parts between commas outside brackets."""
     depth, start = 0, 0
     for at, sign in enumerate(words):
         depth += (sign in "([{") - (sign in ")]}")

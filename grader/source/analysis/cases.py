@@ -43,11 +43,11 @@ class Case:
 
     @property
     def accesses(self) -> tuple[Access, ...]:
-        """The kernel's accesses to what it is given, as they are written."""
+        """The kernel's accesses to its arguments, in the text."""
         return accesses(self.function)
 
     def tensor(self, parameter: str) -> Tensor | None:
-        """Return the tensor whose memory a pointer of the kernel leads to."""
+        """Return the tensor that a pointer of the kernel points to."""
         names = [one.name for one in self.function.parameters]
         given = dict(zip(names, self.launch.arguments, strict=False)).get(parameter)
         return given if isinstance(given, Tensor) else None
@@ -59,7 +59,7 @@ class Case:
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """The tensors whose memory the kernel is given."""
+        """The tensors that the kernel gets."""
         return tuple(one for one in self.launch.arguments if isinstance(one, Tensor))
 
     @property
@@ -108,7 +108,7 @@ def _launches(source: Source, task: Task | None, name: str) -> Iterator[Case]:
 
 
 def _are_sizes_refused(analysis: Flow, sizes: Sizes) -> bool:
-    """Whether the host code's own checks say that it doesn't take these sizes."""
+    """Whether the host code's own checks refuse these sizes."""
     return any(run.refused for run in analysis.host(sizes))
 
 
@@ -152,7 +152,7 @@ def task_inputs(task: Task | None, role: str) -> tuple[object, ...]:
 
 
 def full_size_of(context: Context, name: str) -> str:
-    """Return the workload that the launches `full` are of; empty for those of the sizes that are run anyway."""
+    """Return the workload of the launches `full`; empty for sizes that are run anyway."""
     workloads = context.task.workloads if context.task is not None and name == "full" else ()
     return next((workload.name for workload in workloads if workload.role == "full"), "")
 

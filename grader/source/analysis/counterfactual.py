@@ -1,4 +1,4 @@
-"""A change of compiled code in the words of its source line."""
+"""Sentences on a change of compiled code, in terms of its source line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grader.source import Source
 from grader.source.rewriting.changed_line import BETWEEN, SIGNS, VERBS, ChangedLine
 
 MANY: Final = 3
-"""Changes from which on none of them says what was meant."""
+"""Number of right changes from which on none of them shows the intent."""
 PARTS: Final[Mapping[changes.Part, str]] = {
     "first operand": "the first operand alone",
     "second operand": "the second operand alone",
@@ -26,7 +26,7 @@ _COUNTS: Final = ("no", "one", "two", "three", "four")
 
 
 def say_change(source: Source, place: Place, seen: Counterfactual) -> str:
-    """Return what a line has, and with what in its place the results are right, as a sentence without its stop."""
+    """Return a sentence, without full stop, on a line's code and the change that makes the results right."""
     count, change = seen.workloads, seen.change
     of = f"{_COUNTS[count] if count < len(_COUNTS) else count} workload{'s' * (count != 1)}"
     if isinstance(change, changes.OtherArgument):
@@ -82,14 +82,14 @@ def _say_joined(joined: changes.Operation) -> str:
 
 
 def _say_compared(line: ChangedLine, change: changes.SecondCondition) -> str:
-    """Return a second condition; nothing but that where the text has no names for what it compares."""
+    """Return a second condition in words; generic where the compared values have no names in the text."""
     left, right = line.name_of(change.before), line.beside(change.after)
     sign = SIGNS[change.after.name]
     return f"`{left} {sign} {right}`" if left and right else "a second one"
 
 
 def _vague(line: ChangedLine) -> str:
-    """Return a change of what the line has no word for."""
+    """Return words for a change of a value without a name in the line."""
     match line.change:
         case changes.OneMoreStep(after=changes.Operation(name="if" | "unless", number=number)):
             return f"takes a value: with `{number}` in its place under a condition"
@@ -119,7 +119,7 @@ def _vague(line: ChangedLine) -> str:
 
 
 def _say_value(line: ChangedLine, value: changes.KernelValue) -> str:
-    """Return where a value comes from for which the text has no name."""
+    """Return words for the origin of a value without a name in the text."""
     if value.origin == "argument":
         return line.name_where_made(value) or f"argument {value.number}"
     where = value.register or f"line {value.number}"
@@ -136,7 +136,7 @@ def _say_argument(change: changes.OtherArgument, *, taken: bool) -> str:
 
 
 def _say_given(change: changes.OtherArgument) -> str:
-    """Return what a launch should give, `x` being what it gives."""
+    """Return the right argument of a launch, as a formula of `x`, the present one."""
     passed = change.after
     if len(change.before) > 1:
         return f"with that and {_say_passed(passed)} exchanged"

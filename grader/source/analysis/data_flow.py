@@ -1,4 +1,4 @@
-"""Which names of a Python function hold values that come from where: a taint."""
+"""Taint analysis of a Python function: names whose values come from given sources."""
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +20,7 @@ MAKERS = {
 """Functions whose result depends on the form of their arguments only."""
 
 FILLING = {"append", "appendleft", "extend", "insert", "add", "update", "setdefault", "add_module"}
-"""Methods that put what they are given into what they are methods of."""
+"""Methods that store their argument in their object."""
 
 Starts = Callable[[ast.AST], bool]
 
@@ -37,8 +37,8 @@ def tainted_names(function: Function, names: set[str], starts: Starts) -> set[st
     """Return the names that may hold a value from one of `names` or from a node that `starts`.
 
     A call taints its result, and the plain names that it gets as arguments beside a tainted one:
-    an extension may write through them. Statements are passed over until nothing changes, so the
-    order of branches and loops does not matter.
+    an extension may write through them. Statements are processed until nothing changes, so the order of branches and
+    loops does not matter.
     """
     known = set(names)
     while True:
@@ -75,7 +75,7 @@ def _is_one(node: ast.AST, names: set[str]) -> bool:
 
 
 def _form_only(node: ast.AST) -> bool:
-    """Whether an expression depends on the form of what is in it, not on its values."""
+    """Whether an expression depends only on the shapes and types of its operands, not on values."""
     match node:
         case ast.Attribute(attr=name):
             return name in FORM_ONLY
@@ -110,7 +110,7 @@ def _made_by(node: ast.AST, names: set[str], starts: Starts) -> Iterator[str]:
 
 
 def _written_by_call(call: ast.Call, names: set[str], starts: Starts) -> Iterator[str]:
-    """Yield the names that a call may write: its arguments, and what it is a method of."""
+    """Yield the names that a call may write: its arguments, and its object."""
     given = [*call.args, *(word.value for word in call.keywords)]
     if not (starts(call) or any(depends(one, names, starts) for one in given)):
         return
@@ -171,14 +171,14 @@ def _bound_names(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.e
 
 
 def last_value(function: ast.AST, name: str, before: int) -> tuple[ast.expr, int] | None:
-    """Return what a name was last set to before a line, and in which line."""
+    """Return the last value of a name before a line, and the line that sets it."""
     every = (node for node in nodes_under(function) if isinstance(node, ast.Assign) and node.lineno < before)  # fmt: skip
     found = [(value, node.lineno) for node in every for one, value in bound(node) if one == name]
     return max(found, key=lambda one: one[1], default=None)
 
 
 def returns(code: PythonCode, function: Function) -> list[tuple[ast.Return, ast.expr]]:
-    """Return what a function gives back, functions inside of it left out."""
+    """Return the values that a function returns, without nested functions."""
     found = (node for node in nodes_under(function) if isinstance(node, ast.Return))
     return [(one, one.value) for one in found if one.value and code.function_of(one) is function]
 

@@ -1,4 +1,4 @@
-"""What a condition decides: which result forward returns, or something beside it."""
+"""Whether a condition decides which result forward returns."""
 
 import ast
 
@@ -7,15 +7,15 @@ from grader.source.analysis.data_flow import depends, parameters, tainted_names
 from grader.source.python_code import Function, PythonCode
 
 MACHINE = ("torch.", "os.", "sys.", "platform.", "shutil.")
-"""What says something of the machine, its torch or its folders, and nothing of the input."""
+"""Names about the machine, torch or folders, independent of the input."""
 
 
 def decides_the_result(
     code: PythonCode, function: ast.AST, node: ast.If | ast.IfExp | ast.While
 ) -> bool:
-    """Whether a condition chooses what comes out: not a message, a build or what is to be logged.
+    """Whether a condition chooses the result, not a message, a build or a log.
 
-    The function must be given something that it works on, and return one thing or another of it.
+    The function must have an argument, and return one of several results of it.
     """
     if not isinstance(function, Function) or not parameters(function):
         return False
@@ -35,7 +35,7 @@ def decides_the_result(
 
 
 def _is_returned(code: PythonCode, node: ast.IfExp, returns: list[ast.Return]) -> bool:
-    """Whether a choice is what a function returns, by itself or by the name that it is bound to."""
+    """Whether a function returns a choice, directly or through a name."""
     around = set(code.ancestors(node))
     if any(one in around for one in returns):
         return True
@@ -50,7 +50,7 @@ def _is_returned(code: PythonCode, node: ast.IfExp, returns: list[ast.Return]) -
 
 
 def gives_nothing(code: PythonCode, function: ast.AST, node: ast.If) -> bool:
-    """Whether a condition on a library or the machine, on no input and no setting, leaves the work out."""
+    """Whether a condition on a library or the machine, but no input or setting, skips the work."""
     if not isinstance(function, Function):
         return False
     given = set(parameters(function))

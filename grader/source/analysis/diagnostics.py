@@ -1,7 +1,7 @@
-"""What compilers and loaders say, in the dialects of nvcc, clang, gcc, ptxas, ld and Python.
+"""Messages of compilers and loaders, in the formats of nvcc, clang, gcc, ptxas, ld and Python.
 
-A log line is plain text without a grammar, so it is matched by patterns. `explain` puts it into
-words that a person who does not read C++ diagnostics understands.
+A log line has no grammar, so it is matched by patterns. `explain` rephrases it for a person who does not read C++
+diagnostics.
 """
 
 import re
@@ -16,7 +16,7 @@ BUILD = ("compiler", "ptxas", "link", "python")
 
 @dataclass(frozen=True)
 class Explained:
-    """One compiler message: which kind it is, about which names, and the sentence for it."""
+    """One compiler message: its kind, its names, and its explanation."""
 
     kind: str
     names: tuple[str, ...]
@@ -24,7 +24,7 @@ class Explained:
 
 
 def explain(text: str) -> Explained | None:
-    """Return what a message means, or None where it has no known wording."""
+    """Return a message's meaning, or None for an unknown wording."""
     for message in messages():
         for pattern in message.patterns:
             found = pattern.search(text)
@@ -56,7 +56,7 @@ def failures(context: Context, *kinds: str) -> tuple[Evidence, ...]:
 
 
 def errors(context: Context) -> Iterator[tuple[Evidence, Explained | None]]:
-    """Yield the build's errors in order, each with what it means."""
+    """Yield the build's errors in order, each with its meaning."""
     for item in failures(context, *BUILD):
         yield item, explain(diagnostic_text(item))
 
@@ -69,7 +69,7 @@ def confirming_errors(
     *,
     run: bool = False,
 ) -> tuple[Evidence, ...]:
-    """Return the build's errors of some kinds that speak of one of these names, or these lines.
+    """Return the build's errors of some kinds that mention one of these names or lines.
 
     A name matches as a whole word of what the message names. Without names and lines every error
     of the kinds is meant. With `run`, what Python raised while the program ran counts as well.

@@ -1,4 +1,4 @@
-"""Where a submission's Python touches what it built: the variables that hold an extension."""
+"""Uses of extensions in a submission's Python: the variables that hold one."""
 
 import ast
 from collections.abc import Collection, Iterator
@@ -18,7 +18,7 @@ FREE = {
 }  # fmt: skip
 """Functions of torch that compute nothing worth replacing."""
 OWNERS = ("self", "cls", MODEL)
-"""What a class inside the model is reached by."""
+"""Attributes through which a nested class is reached."""
 CALLED_BY_TORCH = {"forward", "__call__", "backward"}
 """Methods that a module's or an autograd function's users call by another name."""
 
@@ -40,7 +40,7 @@ def holders(source: Source, code: PythonCode) -> set[str]:
 
 
 def _made_with(code: PythonCode, names: set[str], *, launching: bool) -> Iterator[str]:
-    """Yield what is assigned, filled, returned or made with one of some names."""
+    """Yield names that are assigned, filled, returned or constructed with one of some names."""
     for node in code.of(ast.Assign):
         if mentions(node.value, names) or calls_builder(code, node.value):
             yield from map(dotted_name, node.targets)
@@ -58,7 +58,7 @@ def _made_with(code: PythonCode, names: set[str], *, launching: bool) -> Iterato
 
 
 def _call_name(code: PythonCode, function: ast.FunctionDef) -> str:
-    """Return how a function is called: a method as `self.name`."""
+    """Return the name in a call of a function: `self.name` for a method."""
     method = isinstance(code.parents.get(function), ast.ClassDef)
     return f"self.{function.name}" if method else function.name
 

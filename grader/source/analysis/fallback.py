@@ -18,12 +18,12 @@ LEAVING = {"sys.exit", "exit", "quit", "os._exit"}
 
 @dataclass(frozen=True)
 class Fallback:
-    """One handler that swallows a failure, and the line that PyTorch computes at instead."""
+    """A handler that hides a failure, and the line where PyTorch computes instead."""
 
     handler: ast.ExceptHandler
     instead: ast.expr | ast.stmt
     building: bool
-    """Whether the build is tried; else the call."""
+    """Whether the `try` is around the build; else it is around the call."""
 
 
 def fallbacks(source: Source) -> tuple[Fallback, ...]:
@@ -48,7 +48,7 @@ def _around_calls(code: PythonCode, names: set[str]) -> Iterator[Fallback]:
 
 
 def _around_builds(source: Source, code: PythonCode, names: set[str]) -> Iterator[Fallback]:
-    """Find a build in `try` whose handler goes on, with a branch of forward that does without."""
+    """Find a build in `try` whose handler continues, with a branch of forward without the extension."""
     builders = {one.in_function for one in source.extensions if one.in_function}
     for node in code.of(ast.Try):
         handler = next((one for one in node.handlers if not _raises(one)), None)
@@ -71,7 +71,7 @@ def _builds(code: PythonCode, node: ast.Try, builders: Collection[str] = ()) -> 
 
 
 def _raises(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler always ends in an exception or in leaving the program."""
+    """Whether a handler always raises or exits."""
     last = handler.body[-1]
     call = last.value if isinstance(last, ast.Expr) else None
     leaves = isinstance(call, ast.Call) and dotted_name(call.func) in LEAVING
@@ -79,7 +79,7 @@ def _raises(handler: ast.ExceptHandler) -> bool:
 
 
 def _torch_result(code: PythonCode, body: Sequence[ast.stmt]) -> ast.stmt | None:
-    """Return where a block returns or assigns something that PyTorch computed."""
+    """Return the place where a block returns or assigns a result computed by PyTorch."""
     for node in (inner for one in body for inner in nodes_under(one)):
         if isinstance(node, ast.Return | ast.Assign) and node.value is not None:
             computed = any(computes_with_torch(code, node.value))
@@ -104,7 +104,7 @@ def _reference_call(code: PythonCode, value: ast.AST) -> bool:
 
 
 def _sequel(code: PythonCode, node: ast.Try, names: set[str]) -> ast.stmt | None:
-    """Return a PyTorch result in the statements that follow a `try` which returned on success."""
+    """Return a PyTorch result after a `try` that returns on success."""
     if not any(isinstance(inner, ast.Return) for one in node.body for inner in nodes_under(one)):
         return None
     rest = [one for one in _statements_after(code, node) if not mentions(one, names)]
@@ -133,7 +133,7 @@ def _other_branch(code: PythonCode, bound: set[str], names: set[str]) -> ast.exp
 
 
 def _statements_after(code: PythonCode, node: ast.stmt) -> Sequence[ast.stmt]:
-    """Return what follows a statement in its block."""
+    """Return the statements after a statement in its block."""
     for field in ("body", "orelse", "finalbody"):
         block = getattr(code.parents.get(node), field, None)
         if isinstance(block, list) and node in block:

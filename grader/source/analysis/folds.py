@@ -1,4 +1,4 @@
-"""What running values take in: maxima, minima and products over a loop."""
+"""Folds over loops: running maxima, minima and products."""
 
 from grader.source.cpp import Assign, Binary, Call, Declare, Expr, If, Loop, Name, Part, walk
 from grader.source.functions import Function
@@ -8,7 +8,7 @@ MINIMA = frozenset({"min", "fmin", "fminf", "std::min", "__hmin"})
 
 
 def folds(function: Function) -> dict[str, list[tuple[str, Expr]]]:
-    """Return how variables are folded in loops that they outlive (`max`, `min`, `product`), and with what."""
+    """Return the folds of variables that outlive a loop (`max`, `min`, `product`), with the folded values."""
     out: dict[str, list[tuple[str, Expr]]] = {}
     for loop in walk(function.code):
         if not isinstance(loop, Loop):

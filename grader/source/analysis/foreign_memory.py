@@ -1,4 +1,4 @@
-"""Uses that reach memory or pipes which are not the submission's own, told from what a call is given."""
+"""Calls that reach memory or pipes outside the submission, by their arguments."""
 
 import ast
 import re
@@ -15,19 +15,19 @@ from grader.source.nodes import text
 from grader.source.python_code import PythonCode
 
 MEMORY_FILE = re.compile(r"/proc/(?:self|thread-self|\d+|[^/]*[*%{\]][^/]*)/(?:task/[^/]*/)?mem\b")
-"""The file of a process's memory; `/proc/self/status` and the like only tell."""
+"""Pattern of a process's memory file; `/proc/self/status` and the like are only informative."""
 MAPS = frozenset({"mmap", "mmap64", "aligned_alloc", "posix_memalign", "memalign", "valloc"})
-"""Functions that give a program pages of its own."""
+"""Functions that map a program's own pages."""
 SYSTEM_CALL = re.compile(r"(?:SYS|__NR)_(\w+)")
 RAW = ("ctypes.memmove", "ctypes.memset", "ctypes.string_at", "ctypes.wstring_at")
 STANDARD = 2
-"""The last of the descriptors that every program has: its input, its output, its errors."""
+"""The last of the standard descriptors: input, output, errors."""
 TO_DESCRIPTORS = {"os.write": 0, "os.writev": 0, "os.pwrite": 0, "os.sendfile": 0, "os.dup2": 1}
-"""Functions that write to a descriptor or replace it, and which argument that is."""
+"""Functions that write to a descriptor or replace it, with the position of that argument."""
 
 
 def of_python(code: PythonCode, name: str, call: ast.Call) -> str:
-    """Return what a call reaches that is not the file's own, as a clause; "" for nothing of the kind."""
+    """Return a clause on the foreign memory or pipe that a call reaches; "" for none."""
     if name in TO_DESCRIPTORS and _is_foreign(code, call, TO_DESCRIPTORS[name]):
         return "writes to a pipe that this file did not open"
     if (name in RAW or name.endswith(".from_address")) and _asks_for_id(call):
@@ -43,7 +43,7 @@ def of_python(code: PythonCode, name: str, call: ast.Call) -> str:
 
 
 def _is_foreign(code: PythonCode, call: ast.Call, position: int) -> bool:
-    """Whether a descriptor is one by its bare number: nobody told the file what is behind it."""
+    """Whether a descriptor is a bare number, not one that the file opened."""
     if len(call.args) <= position:
         return False
     node = call.args[position]
@@ -64,7 +64,7 @@ def _counted_names(code: PythonCode) -> set[str]:
 
 
 def _number(code: PythonCode, node: ast.AST) -> int:
-    """Return the whole number that an expression is, by itself or by its only assignment; -1 if none."""
+    """Return the integer value of an expression, directly or through its only assignment; -1 if none."""
     if isinstance(node, ast.Name):
         every = (pair for one in code.of(ast.Assign) for pair in bound(one))
         values = [value for name, value in every if name == node.id]
@@ -74,7 +74,7 @@ def _number(code: PythonCode, node: ast.AST) -> int:
 
 
 def _asks_for_id(call: ast.Call) -> bool:
-    """Whether the address is, or was, asked for by `id`."""
+    """Whether the address comes from `id`."""
     return any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "id"
         for argument in call.args
@@ -83,7 +83,7 @@ def _asks_for_id(call: ast.Call) -> bool:
 
 
 def of_native(unit: Unit, call: Call) -> str:
-    """Return what a call of the host's code reaches that is not the file's own; "" for nothing."""
+    """Return a clause on the foreign memory or process that a host call reaches; "" for none."""
     name, said = call.name, ""
     if name == "syscall":
         found = SYSTEM_CALL.search(text(call.arguments[0]) if call.arguments else "")
@@ -99,7 +99,7 @@ def of_native(unit: Unit, call: Call) -> str:
 
 
 def _own_pages(unit: Unit, address: Node) -> bool:
-    """Whether an address is of pages that the text maps itself."""
+    """Whether an address is in pages that the text maps itself."""
     names = {text(node) for node in unit.nodes_under(address, "identifier")}
     return any(
         call.name in MAPS for name in names for value in _values(unit, name) for call in
@@ -111,14 +111,14 @@ def _own_pages(unit: Unit, address: Node) -> bool:
 
 
 def _values(unit: Unit, name: str) -> Iterator[Node]:
-    """Yield what a variable is given, where it is declared and later."""
+    """Yield the values of a variable, from its declaration and assignments."""
     return (
         one.value for one in definitions(unit.tree) if one.name == name and one.target.type != INDEX
     )
 
 
 def _names_it(unit: Unit, call: Call) -> bool:
-    """Whether the name that is looked up stands in the text: as a literal, or in a function's parameter."""
+    """Whether the looked-up name is visible in the text: as a literal, or in a function's argument."""
     if len(call.arguments) < 2:
         return False
     asked = call.arguments[1]

@@ -1,4 +1,4 @@
-"""Tests of sizes in forward itself: a submission may refuse a shape, or take another way, in Python."""
+"""Tests of sizes in forward itself: a submission may refuse a shape, or take another branch, in Python."""
 
 import ast
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""What the host code of a launch says: checks of sizes, tensors behind pointers, statements."""
+"""The host code of a launch: checks of sizes, tensors behind pointers, statements."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ CHECKS = ("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL_ASSERT", "assert", "CHECK"
 
 
 def are_sizes_checked(function: Function) -> bool:
-    """Whether host code compares sizes with numbers: in a check, or to choose another way."""
+    """Whether host code compares sizes with numbers, in a check or a branch."""
     for part in walk(function.code):
         tests: tuple[Expr, ...] = ()
         if isinstance(part, Call) and part.name.startswith(CHECKS):
@@ -50,7 +50,7 @@ def _against_zero(part: Binary) -> bool:
 
 
 def origin(tensor: Tensor | None) -> Tensor | None:
-    """Return the tensor that another one may share its memory with, in the end."""
+    """Return the original tensor that another one may share its memory with."""
     while (
         tensor is not None
         and tensor.source is not None
@@ -96,7 +96,7 @@ def put_first(case: Case, line: str) -> list[Edit | None]:
 
 
 def made_by(case: Case, tensor: Tensor, old: str, new: str, label: str) -> Iterator[Fix]:
-    """Return the fix that has a tensor made by another factory: `zeros_like` for `empty_like`."""
+    """Return the fix that makes a tensor with another factory: `zeros_like` for `empty_like`."""
     function = tensor.node.child_by_field_name("function")
     name = text(function)
     if function is not None and old in name:

@@ -1,4 +1,4 @@
-"""Quotients that host code makes of a size, and hands to a kernel as the number of its elements."""
+"""Quotients of a size that host code passes to a kernel as its number of elements."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ SIZE = re.compile(r"\b(?:numel|size|sizes|nelement)\s*\(")
 
 @dataclass(frozen=True, eq=False)
 class Quotient:
-    """`int n4 = x.numel() / 4;`, and the kernel that goes no further than `n4`."""
+    """`int n4 = x.numel() / 4;`, and the kernel that stops at `n4`."""
 
     unit: Unit
     kernel: str
@@ -27,9 +27,9 @@ class Quotient:
 
 
 def quotients(unit: Unit) -> Iterator[Quotient]:
-    """Yield the quotients whose remainder neither the host nor another launch takes up.
+    """Yield the quotients whose remainder neither the host nor another launch handles.
 
-    A host function that uses `%`, or multiplies the quotient back, is taken to care for it.
+    A host function that uses `%`, or multiplies the quotient back, is assumed to handle it.
     """
     for host in unit.host_functions:
         words = text(host.body)
@@ -42,7 +42,7 @@ def quotients(unit: Unit) -> Iterator[Quotient]:
 
 
 def _divisor(unit: Unit, host: Function, value: Node) -> int:
-    """Return what a size is divided by; 0 where no size is, or by nothing that is known."""
+    """Return a size's divisor; 0 where none is divided, or by an unknown number."""
     left, right = (value.child_by_field_name(side) for side in ("left", "right"))
     operator, by = text(value.child_by_field_name("operator")), fold(unit, right) or 0
     by = 1 << by if operator == ">>" and by < 8 else by

@@ -1,4 +1,4 @@
-"""What a constructor computes from weights and keeps: weights that come later do not reach it."""
+"""Values that a constructor computes from weights and keeps, which later loaded weights do not reach."""
 
 import ast
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from grader.source.analysis.reference_text import last_name
 from grader.source.python_code import PythonCode
 
 STATE = ("weight", "bias", "running_mean", "running_var")
-"""How the attributes begin that hold a layer's state; recurrent layers say `weight_ih_l0`."""
+"""Prefixes of attributes with a layer's state; recurrent layers have `weight_ih_l0`."""
 VIEWS = frozenset({"t", "view", "detach", "transpose", "permute", "squeeze", "unsqueeze", "expand"})
-"""Calls that share memory with the weight: what is written into it later is seen through them."""
+"""Calls whose result shares memory with the weight, so that later writes are visible."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def _is_state(part: ast.AST) -> bool:
 
 
 def _is_copy(value: ast.expr) -> bool:
-    """Whether an expression is more than views of a weight, and no parameter that weights can be given to."""
+    """Whether an expression is more than a view of a weight, and not a parameter that weights are loaded into."""
     calls = [last_name(part.func) for part in nodes_under(value) if isinstance(part, ast.Call)]
     computes = any(isinstance(part, ast.BinOp) for part in nodes_under(value))
     named = isinstance(value, ast.Name)

@@ -1,4 +1,4 @@
-"""The loads, stores and atomics of a CUDA kernel as it is written, by the pointer parameter that each goes through."""
+"""The loads, stores and atomics in a CUDA kernel's text, by pointer parameter."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from grader.source.functions import Function
 LOADS = frozenset({"__ldg", "__ldcg", "__ldcs", "__ldca", "__ldlu", "__ldcv"})
 STORES = frozenset({"__stcs", "__stcg", "__stwb", "__stwt"})
 ATOMIC = ("atomic", "gpuAtomic")
-"""How the names of atomics begin."""
+"""Prefixes of atomics' names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,19 +21,19 @@ class Access:
     kind: Literal["load", "store", "atomic"]
     expr: cpp.Expr
     parameter: str
-    """The kernel's pointer that it goes through."""
+    """The kernel's pointer parameter."""
     at: int
-    """When it happens: a store comes after what its right side reads."""
+    """Order of execution: a store comes after the reads of its right side."""
 
     @property
     def node(self) -> cpp.Node:
-        """Where it is written."""
+        """The node of the access."""
         return self.expr.node
 
 
 @lru_cache(maxsize=64)
 def accesses(kernel: Function) -> tuple[Access, ...]:
-    """Return a kernel's accesses to what its pointers lead to, in the order in which they happen."""
+    """Return a kernel's accesses through its pointers, in order of execution."""
     pointers, found, done = _pointers(kernel), list[Access](), set[int]()
 
     def add(kind: Literal["load", "store", "atomic"], expr: cpp.Expr, whole: cpp.Part) -> None:
@@ -65,7 +65,7 @@ def accesses(kernel: Function) -> tuple[Access, ...]:
 
 
 def _pointers(kernel: Function) -> Mapping[str, str]:
-    """Return the kernel's pointers, and the variables that are set to a place behind one, by their names."""
+    """Return the kernel's pointers and the variables derived from them, by name."""
     found = {one.name: one.name for one in kernel.parameters if one.is_pointer}
     for part in cpp.walk(kernel.code):
         match part:
@@ -77,7 +77,7 @@ def _pointers(kernel: Function) -> Mapping[str, str]:
 
 
 def _base(expr: cpp.Expr, pointers: Mapping[str, str]) -> str:
-    """Return the pointer that an address begins at: the first that it names outside of indices."""
+    """Return the base pointer of an address: the first that it names outside indices."""
     if isinstance(expr, cpp.Subscript):
         return _base(expr.base, pointers)
     inside = expr.args[:1] if isinstance(expr, cpp.Call) else cpp.children(expr)

@@ -1,4 +1,4 @@
-"""What numbers of a kernel are in the last thread of a launch, in the last turns of its loops: the largest, in most kernels."""
+"""Values of a kernel's numbers in the last thread of a launch, in the last iterations: in most kernels the largest."""
 
 from typing import Any
 
@@ -24,12 +24,12 @@ class LastThread(Evaluator):
         self._loops = [one for one in parts if isinstance(one, cpp.Loop)]
 
     def number(self, expr: cpp.Expr) -> int | None:
-        """Return a whole number; None where it isn't known."""
+        """Return an integer value; None where unknown."""
         value = self.value(expr, self._scope, int(expr.node.start_byte))
         return value if isinstance(value, int) else None
 
     def value_of_name(self, name: str, scope: Scope, at: int) -> Any:
-        """Return what a name stands for: a loop's counter is what it stays below."""
+        """Return the value of a name: for a loop's counter, its bound."""
         for loop in self._loops:
             match loop.test:
                 case cpp.Binary(op="<" | "<=", left=cpp.Name(id=counter), right=bound):

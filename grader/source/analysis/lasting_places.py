@@ -7,7 +7,7 @@ from grader.source.python_code import Function, PythonCode
 
 
 def place_of(lasting: set[str], target: ast.AST) -> str:
-    """Return where a store goes that outlives the call: `self.cache`, or a global's name."""
+    """Return the target of a store that outlives the call: `self.cache`, or a global's name."""
     while isinstance(target, ast.Subscript):
         target = target.value
     match target:
@@ -43,7 +43,7 @@ def lasting_names(code: PythonCode, function: Function) -> set[str]:
 
 
 def read_purely(lasting: set[str], expression: ast.AST, places: set[str]) -> str | None:
-    """Return the store that an expression reads, if it is nothing but that."""
+    """Return the lasting place that an expression reads, if it does nothing else."""
     here = expression
     while True:
         match here:
@@ -60,7 +60,7 @@ def read_purely(lasting: set[str], expression: ast.AST, places: set[str]) -> str
 
 
 def surely_before(code: PythonCode, store: ast.stmt, at: ast.stmt) -> bool:
-    """Whether a store surely runs before a statement: it stands earlier in a block around it."""
+    """Whether a store surely runs before a statement, being earlier in an enclosing block."""
     block_owner = code.parents.get(store)
     around = {at, *code.ancestors(at)}
     for field in ("body", "orelse", "finalbody"):

@@ -1,4 +1,4 @@
-"""Where the kernel around a line is launched."""
+"""The launch of the kernel around a line."""
 
 from grader.records import Place
 from grader.source import Source

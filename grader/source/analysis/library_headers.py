@@ -1,4 +1,4 @@
-"""Which header declares a name of a library that neither torch's headers nor CUDA's runtime bring in."""
+"""The header that declares a library's name which neither torch's headers nor CUDA's runtime include."""
 
 import re
 import tomllib
@@ -12,7 +12,7 @@ _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="u
 HELPERS: Mapping[str, list[str]] = _TABLE["helpers"]
 """Helpers that answers use most, by the header that declares them."""
 SPACES: Mapping[str, Mapping[str, list[str]]] = _TABLE["namespaces"]
-"""Of each namespace: what each header declares."""
+"""Names declared by each header, by namespace."""
 WHOLE: Mapping[str, str] = _TABLE["whole"]
 """Libraries with one header for all."""
 PLAIN: Mapping[str, str] = _TABLE["plain"]
@@ -21,7 +21,7 @@ _SCOPE = re.compile(r"\b(\w+)\s*::\s*\w+")
 
 
 def declared_in(item: Evidence, line: str) -> tuple[str, str]:
-    """Return the name that a compiler misses on this line of code, and the header that declares it; "" for none."""
+    """Return the missing name on this line of code, and the header that declares it; "" for none."""
     meaning = explain(diagnostic_text(item))
     if meaning is not None and meaning.kind == "no-member":
         return _member(meaning.names)

@@ -1,4 +1,4 @@
-"""What a grader that shares the process would measure, compare or draw with: functions of libraries."""
+"""Library functions with which a grader in the same process would measure, compare or draw."""
 
 CLOCKS = (
     "time.", "timeit.", "torch.cuda.Event", "torch.cuda.synchronize", "torch.cuda.profiler.",
@@ -26,10 +26,10 @@ ROLES = {
 
 
 def role(name: str) -> str:
-    """Return what a grader would use a library's function for; "" for one that decides no verdict."""
+    """Return a grader's use of a library function; "" for one that decides no verdict."""
     return next((what for what, names in ROLES.items() if any(_is(name, one) for one in names)), "")
 
 
 def _is(name: str, one: str) -> bool:
-    """Whether a name is one of the list's, a part of it, or the module that a whole one stands for."""
+    """Whether a name is in the list, is part of an entry, or is a listed module."""
     return f"{name}.".startswith(one if one.endswith(".") else f"{one}.")

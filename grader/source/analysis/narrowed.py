@@ -1,4 +1,4 @@
-"""Where a program turns its values into a type of fewer digits."""
+"""Places where a program casts its values to a lower precision."""
 
 import re
 
@@ -10,12 +10,12 @@ NARROWS = re.compile(
     r"|\bCUBLAS_COMPUTE_32F_FAST_\w+|\bCUBLAS_TF32_TENSOR_OP_MATH\b|\bsetAllowTF32\w*|\ballow_tf32\b"
 )
 ASKS = re.compile(r"==|!=|\bcase\b|AT_DISPATCH|CHECK|\bassert\b|\bFalse\b|\bfalse\b")
-"""A line that only asks for the type, offers it beside others, or switches it off."""
+"""Pattern of a line that only tests for the type, lists it beside others, or turns it off."""
 COMMENT = re.compile(r"//|^\s*#(?!\s*(include|define|pragma))|\s#\s")
 
 
 def narrowed_offsets(source: Source) -> tuple[int, int] | None:
-    """Return the offsets of the first word that does so; None if there is none."""
+    """Return the offsets of the first such word; None if there is none."""
     start = 0
     for line in source.code.splitlines(keepends=True):
         found = NARROWS.search(line)

@@ -1,4 +1,4 @@
-"""Where on the way to a wrong element its value is computed: the slice that a run kept."""
+"""The place in a wrong element's slice where its value deviates from the reference."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from grader.source.analysis.steering import spot_at
 from grader.source.nodes import descendants, names_in, text
 
 NEAR = 1e-3
-"""Relative distance up to which a number of the text is the one that the results are off by."""
+"""Relative distance at which a number in the text equals the results' error."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """A place on the way, and what is said of it."""
+    """A place in the slice, and a clause on it."""
 
     place: Place
     words: str
 
 
 def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None:
-    """Return the line whose number the results are off by, or the first that leaves the reference's values.
+    """Return the line whose constant equals the results' error, or the first line that deviates from the reference.
 
-    None where no run kept the way, or met nothing on it that the reference comes by.
+    None without a slice, or without intermediate values of the reference in it.
     """
     for item, slice_ in slices(context):
         for line, words in (
@@ -63,7 +63,7 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
 
 
 def _say_doubtful(source: Source, place: Place, slice_: Slice) -> str:
-    """Say which variable of a line is the only one that the run doesn't show to be right."""
+    """Return a clause on the only variable of a line that the run doesn't show to be right."""
     spot = spot_at(source, place)
     if spot is None:
         return ""
@@ -76,7 +76,7 @@ def _say_doubtful(source: Source, place: Place, slice_: Slice) -> str:
 
 
 def torch_makes(source: Source) -> Place | None:
-    """Return the last line that hands back what torch computes: `return losses.mean();`, or forward's."""
+    """Return the last line that returns a result of torch: `return losses.mean();`, or forward's."""
     for unit in source.cuda:
         for node in reversed(unit.nodes("return_statement")):
             calls = descendants(node, "call_expression")
@@ -89,7 +89,7 @@ def torch_makes(source: Source) -> Place | None:
 
 
 def _computing_returns(function: ast.FunctionDef) -> Iterator[ast.Return]:
-    """Yield what hands back a sum, or what a method makes of a variable: `return losses.mean()`."""
+    """Yield return statements of a sum, or of a method's result: `return losses.mean()`."""
     every = list(ast.walk(function))
     made = {n.id for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     for node in every:
@@ -103,7 +103,7 @@ def _computing_returns(function: ast.FunctionDef) -> Iterator[ast.Return]:
 
 
 def _say_unfinished(line: int, first: Evidence) -> str:
-    """Say that a value on the reference's way is stored as its end, and by what the last step changes it."""
+    """Return a clause that an intermediate value of the reference is stored as the result, with the missing last step."""
     said = f"line {line} stores an intermediate value of the reference as the result"
     factor = values_of(first).factor if first.code == "constant-factor" else None
     if not factor or factor < 0:
@@ -113,7 +113,7 @@ def _say_unfinished(line: int, first: Evidence) -> str:
 
 
 def _passed_by(slice_: Slice) -> Iterator[tuple[int, str]]:
-    """Yield the lines that compute right elements, where nothing computes the wrong one."""
+    """Yield a clause on lines that compute right elements, where none computes the wrong one."""
     for line in slice_.beside[:1]:
         others = f"right elements are computed in line {_list_lines(slice_.beside)}"
         yield line, f"{others}, and element {list(slice_.element)} is stored as it was read"
@@ -125,7 +125,7 @@ def _list_lines(lines: Sequence[int]) -> str:
 
 
 def _off_by(source: Source, first: Evidence, slice_: Slice) -> Iterator[tuple[int, str]]:
-    """Yield the lines of numbers on the way by which all results are off, or which all of them are."""
+    """Yield the lines of constants in the slice that equal the error of all results, or all results."""
     values = values_of(first)
     factor = values.factor if first.code == "constant-factor" else None
     for constant in slice_.constants:
@@ -138,14 +138,14 @@ def _off_by(source: Source, first: Evidence, slice_: Slice) -> Iterator[tuple[in
 
 
 def _scaling_lines(first: Evidence, slice_: Slice) -> Iterator[tuple[int, str]]:
-    """Yield the line of the only number from no memory on the way, where all results are off by a factor."""
+    """Yield the line of the slice's only factor not from memory, where all results are off by a factor."""
     factor = values_of(first).factor if first.code == "constant-factor" else None
     if factor and len(slice_.scales) == 1 and not slice_.unfinished:
         (scale,) = slice_.scales
         verb, takes = ("divides", factor) if scale.divides else ("multiplies", 1 / factor)
         wanted = scale.value * takes
         if min(abs(one - round(one)) / abs(one) for one in (wanted, 1 / wanted)) > NEAR:
-            return  # no size, and no share of one
+            return  # not a size or a fraction of one
         yield (
             scale.line,
             f"line {scale.line} {verb} by {scale.value:.6g}, where it takes {wanted:.6g}",
@@ -153,7 +153,7 @@ def _scaling_lines(first: Evidence, slice_: Slice) -> Iterator[tuple[int, str]]:
 
 
 def written_at(source: Source, line: int, value: float) -> int:
-    """Return the nearest line that has a number in its text, as a compiler moves what computes with it."""
+    """Return the nearest line whose text has a number, since a compiler moves its computations."""
     has = [
         at
         for at, text in enumerate(source.code.splitlines(), 1)
@@ -165,11 +165,11 @@ def written_at(source: Source, line: int, value: float) -> int:
 
 _REAL = re.compile(r"^(?:const\s+)?(?:float|double|auto)\b")
 _NUMBER = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?")
-"""A number with a point; whole ones are sizes and indices."""
+"""A number with a decimal point; integers are sizes and indices."""
 
 
 def line_place(source: Source, line: int) -> Place:
-    """Return the place of a line of the submission, in the language that it is written in."""
+    """Return the place of a line of the submission, with its language."""
     for unit in source.cuda:
         for number in range(1, len(unit.lines) + 1):
             place = unit.place_line(number)

@@ -1,4 +1,4 @@
-"""Steps in loops that put a new value in place of one that they were to add to."""
+"""Loop steps that overwrite a value instead of accumulating."""
 
 import ast
 from collections.abc import Iterable
@@ -14,11 +14,11 @@ from grader.source.nodes import around as enclosing
 from grader.source.nodes import descendants, function_around, names_in, text
 
 EXCHANGE = "__shfl"
-"""How the names of functions begin that hand a value to another lane."""
+"""Prefixes of functions that pass a value to another lane."""
 
 
 def place_overwritten(source: Source, places: Iterable[Place | None]) -> Place | None:
-    """Return where a loop around one of some lines sets anew what was begun before it and is used after it."""
+    """Return the place where a loop around one of the lines overwrites a variable that is initialised before and used after it."""
     for place in places:
         for one in around(source, place) if place is not None else ():
             if one.is_loop and (found := _forgets(one.node)) is not None:
@@ -29,7 +29,7 @@ def place_overwritten(source: Source, places: Iterable[Place | None]) -> Place |
 
 
 def _forgets(loop: Node) -> Definition | None:
-    """Return the assignment in a loop that forgets what its target had before, and what is read after it."""
+    """Return the assignment in a loop that overwrites its target's old value, which is read after the loop."""
     function = function_around(loop)
     if function is None:
         return None
@@ -42,7 +42,7 @@ def _forgets(loop: Node) -> Definition | None:
 
 
 def _begun_before(function: Node, loop: Node) -> set[str]:
-    """Return the names that have a value when a loop begins: parameters, arrays, and what was set."""
+    """Return the names that have a value before a loop: parameters, arrays, and assigned variables."""
     kinds = (
         "parameter_declaration",
         "array_declarator",
@@ -54,7 +54,7 @@ def _begun_before(function: Node, loop: Node) -> set[str]:
 
 
 def _is_read_after(function: Node, loop: Node, name: str) -> bool:
-    """Whether what follows a loop reads a name before it sets it anew."""
+    """Whether the code after a loop reads a name before it assigns it."""
     uses = (one for one in descendants(function, "identifier") if text(one) == name)
     first = next((one for one in uses if one.start_byte >= loop.end_byte), None)
     outer = first.parent if first is not None else None
@@ -64,7 +64,7 @@ def _is_read_after(function: Node, loop: Node, name: str) -> bool:
 
 
 def _is_replaced(one: Definition, loop: Node) -> bool:
-    """Whether nothing of a target's value goes into the new one: what an exchange gives is another lane's."""
+    """Whether a target's new value is independent of its old one; an exchange returns another lane's value."""
     if one.target.type == INDEX:
         other = text(one.value.child_by_field_name("argument"))
         return one.value.type == INDEX and other == one.name
@@ -73,7 +73,7 @@ def _is_replaced(one: Definition, loop: Node) -> bool:
 
 
 def _made_of(value: Node, loop: Node) -> set[str]:
-    """Return the names that a value is computed from, in one turn of a loop."""
+    """Return the names that a value is computed from, in one iteration."""
     names, before = names_in(value), set[str]()
     while names != before:
         before = set(names)
@@ -83,7 +83,7 @@ def _made_of(value: Node, loop: Node) -> set[str]:
 
 
 def _is_chosen(node: Node, loop: Node) -> bool:
-    """Whether a step stands under a comparison of data, as one that takes the larger of two."""
+    """Whether a step is under a comparison of data, such as one that takes the larger of two."""
     loaded = {one.name for one in definitions(loop) if any(descendants(one.value, INDEX))}
     for outer in enclosing(node):
         if outer == loop:
@@ -96,7 +96,7 @@ def _is_chosen(node: Node, loop: Node) -> bool:
 
 
 def _of_triton(source: Source, place: Place) -> Place | None:
-    """Return the same for a loop of a Triton kernel."""
+    """Return the overwriting assignment in a loop of a Triton kernel."""
     for kernel in kernels(source):
         for loop in (one for one in ast.walk(kernel.node) if isinstance(one, ast.For)):
             end = loop.end_lineno or 0
@@ -114,7 +114,7 @@ def _of_triton(source: Source, place: Place) -> Place | None:
 
 
 def _read_after(kernel: ast.FunctionDef, line: int) -> set[str]:
-    """Return the names that are read behind a line before they are set anew."""
+    """Return the names that are read after a line before they are assigned."""
     names = [n for n in ast.walk(kernel) if isinstance(n, ast.Name) and n.lineno > line]
     names.sort(key=lambda n: (n.lineno, isinstance(n.ctx, ast.Store)))
     first = {n.id: n for n in reversed(names)}

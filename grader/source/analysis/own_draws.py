@@ -11,14 +11,14 @@ _DRAWS = re.compile(r"curand(?:_(?:uniform|normal|log_normal|poisson|discrete)\w
 
 @dataclass(frozen=True)
 class Cause:
-    """What explains a wrong result: where it stands, and what there is to say."""
+    """The explanation of a wrong result: its place and a clause."""
 
     place: Place
     words: str
 
 
 def own_draw(source: Source) -> Cause | None:
-    """Return where a kernel draws random numbers, if one does."""
+    """Return the place where a kernel draws random numbers, if one does."""
     for unit in source.units:
         for call in unit.calls:
             if _DRAWS.fullmatch(call.name):

@@ -1,4 +1,4 @@
-"""What a module makes its weights of: torch's layers, parameters of its own, and how it draws them."""
+"""A module's weights: torch's layers, its own parameters, and how it draws them."""
 
 import ast
 import re
@@ -23,7 +23,7 @@ LAYERS = (
     "InstanceNorm",
 )
 ADDING = ("Conv", "Linear", "BatchNorm", "LayerNorm", "GroupNorm")
-"""Layers with a bias where nobody says otherwise."""
+"""Layers with a bias by default."""
 BIAS = r"bias|beta|shift|^b\d*$|_b$"
 DRAWS = re.compile(
     r"((torch\.)?nn\.)?init\.(normal|uniform|xavier_\w+|kaiming_\w+|trunc_normal|orthogonal)_"
@@ -34,7 +34,7 @@ ROOT_OF_FIVE = re.compile(
 
 
 def _attributes(tree: ast.AST) -> Iterator[tuple[str, str, ast.Call]]:
-    """Yield the attributes that calls make, with what is called."""
+    """Yield the attributes assigned from calls, with the called names."""
     for node in nodes_under(tree):
         match node:
             case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=made) as call):
@@ -47,12 +47,12 @@ def layers(tree: ast.AST) -> dict[str, str]:
 
 
 def parameters(model: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Yield the attributes that are parameters of a model's own, each with what makes it."""
+    """Yield the attributes that are a model's own parameters, each with the expression that makes it."""
     yield from ((name, call) for name, made, call in _attributes(model) if made == "Parameter")
 
 
 def biases(tree: ast.AST) -> tuple[str, ...]:
-    """Return what a module adds as a bias: of torch's layers, and parameters of its own that are called so."""
+    """Return a module's biases: those of torch's layers, and its own parameters with such a name."""
     found = []
     for name, made, call in _attributes(tree):
         if made.startswith(ADDING) and not _without_bias(call):
@@ -63,7 +63,7 @@ def biases(tree: ast.AST) -> tuple[str, ...]:
 
 
 def _without_bias(made: ast.Call) -> bool:
-    """Whether a layer is made without a bias, or may be."""
+    """Whether a layer is, or may be, made without a bias."""
     said = (
         word.value for word in made.keywords if word.arg in {"bias", "affine", "elementwise_affine"}
     )
@@ -71,13 +71,13 @@ def _without_bias(made: ast.Call) -> bool:
 
 
 def draw(node: ast.AST) -> str:
-    """Return which of `randn` and `rand` a parameter is drawn with; empty where with neither."""
+    """Return `randn` or `rand` if a parameter is drawn with it; else empty."""
     calls = (last_name(n.func) for n in nodes_under(node) if isinstance(n, ast.Call))
     return next((name for name in calls if name in {"randn", "rand"}), "")
 
 
 def drawn_ones(model: ast.ClassDef) -> Iterator[ast.Call]:
-    """Yield the parameters and buffers that a model draws, or leaves as the memory is."""
+    """Yield the parameters and buffers that a model draws or leaves uninitialised."""
     for node in nodes_under(model):
         if isinstance(node, ast.Call) and last_name(node.func) in {"Parameter", "register_buffer"}:
             drawn = {last_name(n.func) for n in nodes_under(node) if isinstance(n, ast.Call)}
@@ -86,16 +86,16 @@ def drawn_ones(model: ast.ClassDef) -> Iterator[ast.Call]:
 
 
 def draws_as_layers_do(model: ast.ClassDef) -> bool:
-    """Whether a model draws in the way of torch's layers: whether the numbers are the same, a run shows."""
+    """Whether a model draws like torch's layers; a run shows whether the numbers are equal."""
     calls = (node for node in nodes_under(model) if isinstance(node, ast.Call))
     return any(DRAWS.fullmatch(ast.unparse(call.func)) and own_recipe(call) for call in calls)
 
 
 def own_recipe(call: ast.Call) -> bool:
-    """Whether a parameter of its own is drawn just as torch's layers draw theirs.
+    """Whether its own parameter is drawn exactly as in torch's layers.
 
     `nn.Linear` and the convolutions: `kaiming_uniform_(weight, a=sqrt(5))`, `uniform_(bias, -bound, bound)`; the
-    recurrent layers: `uniform_(weight, -stdv, stdv)`. In the layer's order the same seed gives the same numbers.
+    recurrent layers: `uniform_(weight, -stdv, stdv)`. In the layer's order, the same seed gives the same numbers.
     """
     match call.args:
         case [ast.Attribute(value=ast.Attribute() | ast.Subscript()), *_]:

@@ -1,4 +1,4 @@
-"""Where the threads of a block part: the branch around a barrier or an exchange that a run saw only some of them come to."""
+"""Divergence of a block's threads: the branch around a barrier or an exchange that only some of them reached in a run."""
 
 import re
 from collections.abc import Iterator
@@ -14,29 +14,29 @@ BRANCHES = ("if_statement", "for_statement", "while_statement")
 EXCHANGE = re.compile(r"__(?:shfl|reduce|match|ballot|any|all|syncwarp)\w*")
 BARRIER = re.compile(r"__syncthreads\w*|__barrier_sync|sync")
 DEEP = 3
-"""Calls from a kernel to the helper that a meeting is in, at most."""
+"""Most calls between a kernel and the helper with the barrier or exchange."""
 
 
 @dataclass(frozen=True)
 class Parting:
-    """A meeting that not all threads come to."""
+    """A barrier or exchange that not all threads reach."""
 
     unit: Unit
     meeting: Node
-    """The call of the barrier, or of the exchange."""
+    """The call of the barrier or exchange."""
     where: Node
-    """It, or the call of the helper that it is in."""
+    """That call, or the kernel's call of the helper with it."""
     branch: Node | None
-    """The innermost branch around that which depends on the thread's number; None where threads have left before."""
+    """The innermost branch around it that depends on the thread's index; None where threads have returned before."""
 
     @property
     def condition(self) -> Node | None:
-        """What the branch asks for."""
+        """The branch's condition."""
         return self.branch.child_by_field_name("condition") if self.branch is not None else None
 
     @property
     def asked(self) -> str:
-        """The condition as it is written, with the line of its branch."""
+        """The condition's text, with the line of its branch."""
         if self.branch is None:
             return ""
         words = one_line(self.condition, 60).removeprefix("(").removesuffix(")")
@@ -44,7 +44,7 @@ class Parting:
 
 
 def parting_at(source: Source, line: int, kind: re.Pattern[str]) -> Parting | None:
-    """Return the meeting of a kind on a line, with the branch that keeps threads away from it."""
+    """Return the barrier or exchange on a line, with the branch that excludes threads."""
     for unit in source.cuda:
         for call in unit.calls:
             place = unit.place(call.node)
@@ -54,7 +54,7 @@ def parting_at(source: Source, line: int, kind: re.Pattern[str]) -> Parting | No
 
 
 def alike(parting: Parting) -> Iterator[Parting]:
-    """Yield the function's other exchanges under the same condition: a hang at the first hides them."""
+    """Yield the function's other exchanges under the same condition, which a hang at the first hides."""
     inner = {f.name: f.node for f in parting.unit.device_functions}
     for call in parting.unit.calls:
         made = (one.node for one in parting.unit.calls_under(inner[call.name]) if EXCHANGE.fullmatch(one.name)) if call.name in inner else ()  # fmt: skip
@@ -79,7 +79,7 @@ def _parting(unit: Unit, meeting: Node, where: Node, depth: int = 0) -> Parting:
 
 
 def _parts(node: Node) -> bool:
-    """Whether threads of a block part at a statement."""
+    """Whether a block's threads diverge at a statement."""
     condition = node.child_by_field_name("condition") if node.type in BRANCHES else None
     return condition is not None and depends_on_thread(condition)
 

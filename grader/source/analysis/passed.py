@@ -1,4 +1,4 @@
-"""What a launch gives a parameter of its kernel, and where the host code has it from: the line that a wrong argument is of."""
+"""The origin of a launch's argument in host code, to find the line to blame for a wrong argument."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from grader.source.nodes import text
 from grader.source.python_code import PythonCode
 
 THE_GRID = "the grid"
-"""What gets the grid of a launch, where a parameter gets an argument."""
+"""Pseudo-parameter for the grid of a launch."""
 _UNSAID = frozenset(
     {"ptr", "data", "float", "size", "self", "stride", "int", "contiguous", "num", "n"}
 )
@@ -34,37 +34,37 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True)
 class Step:
-    """One place where a value goes on: into a parameter of a call, or into a variable."""
+    """One step of a value's flow: into a parameter of a call, or into a variable."""
 
     name: str
-    """The parameter's, or the variable's."""
+    """Name of the parameter or variable."""
     text: str
     place: Place
     into_parameter: bool
 
     @property
     def computed(self) -> bool:
-        """Whether the host computes the value here, and doesn't pass on what it has."""
+        """Whether the host computes the value here, rather than passing it on."""
         return not re.fullmatch(r"[A-Za-z_][\w.\->]*", plain(self.text))
 
     def alike(self, name: str) -> int:
-        """Return how many words of a parameter's name the text has."""
+        """Return the number of words of a parameter's name in the text."""
         return len(_words(self.text) & _words(name)) + (plain(self.text) == name)
 
 
 @dataclass(frozen=True)
 class Blame:
-    """Which line of the host code another argument makes right."""
+    """The line of the host code to blame for a wrong argument."""
 
     step: Step
     sure: bool
-    """Whether the kernel could not as well be wrong: it says by name what it is given."""
+    """Whether the kernel can't be the cause, since its argument has the parameter's name."""
     other: Step | None = None
-    """Where the one is passed that it is exchanged with."""
+    """Place of the argument that it is exchanged with."""
 
 
 def plain(expression: str) -> str:
-    """Return an expression without casts and without what leaves its values as they are."""
+    """Return an expression without casts and calls that keep its values."""
     before = ""
     while before != expression:
         before = expression
@@ -82,10 +82,10 @@ def _words(name: str) -> frozenset[str]:
 def blame(
     source: Source, kernel: str, nth: int, parameters: Sequence[int], made: bool
 ) -> Blame | None:
-    """Return the line that gives the nth launch of a kernel these arguments; None where it can't be told.
+    """Return the line that gives the nth launch of a kernel these arguments; None where unknown.
 
-    Of two parameters each should have what the other has. `made`: another value is needed than any that the launch
-    has, so the line that computes it counts, not the one that passes it.
+    With two parameters, each should have the other's value. `made`: none of the launch's values is right, so the line
+    that computes the value is to blame, not the one that passes it.
     """
     launch = _launch(source, kernel, nth)
     chains = [list(launch.steps(n)) for n in parameters] if launch else []
@@ -99,7 +99,7 @@ def blame(
 
 
 def given_name(source: Source, kernel: str, n: int) -> str:
-    """Return what a launch gives a parameter of a kernel, without casts; empty where it can't be told."""
+    """Return a launch's argument for a kernel's parameter, without casts; empty where unknown."""
     launch = _launch(source, kernel, 0)
     step = next(launch.steps(n), None) if launch else None
     return plain(step.text) if step else ""
@@ -114,7 +114,7 @@ def _single(chain: list[Step], made: bool) -> Blame:
 
 
 def _exchanged_call(first: list[Step], second: list[Step]) -> Blame:
-    """Return the first call at which the names don't say that each gets its own."""
+    """Return the first call at which the names of arguments and parameters differ."""
     for a, b in zip_longest(first, second):
         if a is None or b is None:
             break
@@ -145,7 +145,7 @@ class _CudaSteps:
         return Step(name, text(node), self._unit.place(node), into_parameter)
 
     def _makers_of(self, expression: str) -> Iterator[Step]:
-        """Yield where the host function has a name from: a variable of it, or its own caller."""
+        """Yield the origin of a name in the host function: a variable, or its own caller."""
         host, name = self._unit.function_around(self._launch.node), plain(expression)
         if host is None or not _NAME.fullmatch(name):
             return
@@ -165,7 +165,7 @@ class _CudaSteps:
 def _given_by_python(
     source: Source, code: PythonCode, function: str, n: int, name: str
 ) -> Iterator[Step]:
-    """Yield what Python passes a bound function."""
+    """Yield the arguments that Python passes to a bound function."""
     for call in code.of(ast.Call):
         called = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if called == function and n < len(call.args):
@@ -207,7 +207,7 @@ class _TritonSteps:
 
 
 def _launch(source: Source, kernel: str, nth: int) -> _CudaSteps | _TritonSteps | None:
-    """Return the nth launch of a kernel, as the compiler names it; of fewer in the text they come in turn."""
+    """Return the nth launch of a kernel, by its compiled name; if the text has fewer, they repeat."""
     found: list[_CudaSteps | _TritonSteps] = []
     for unit in source.units:
         for launch in unit.launches:

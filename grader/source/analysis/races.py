@@ -1,4 +1,4 @@
-"""Races that runs showed: which belong together, and whether one warp alone makes them."""
+"""Races seen in runs: grouping, and whether they are within one warp."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -11,22 +11,22 @@ from grader.source.cpp import Declare
 from grader.source.nodes import around, text
 
 _WARP = re.compile(r"<=?\s*(?:31|32|warpSize|WARP_?SIZE)\b|\bw\w*\s*==\s*0\b", re.IGNORECASE)
-"""What lets the threads of one warp on: `tid < 32`, `warp_id == 0`."""
+"""Patterns of conditions that admit only one warp: `tid < 32`, `warp_id == 0`."""
 
 
 def lines_of(items: Iterable[Evidence]) -> set[int]:
-    """Return the lines of all accesses that evidence speaks of."""
+    """Return the lines of all accesses in the evidence."""
     places = (place for item in items for place in (item.place, *item.related))
     return {place.line for place in places if place is not None}
 
 
 def is_within_program(item: Evidence) -> bool:
-    """Whether warps of one Triton program race, in global memory."""
+    """Whether the race is between warps of one Triton program, in global memory."""
     return isinstance(item.details, Race) and item.details.within_program
 
 
 def join_races(items: Iterable[Evidence]) -> list[list[Evidence]]:
-    """Return races in groups: those that share a line lack one and the same barrier."""
+    """Return groups of races: those that share a line lack the same barrier."""
     groups: list[list[Evidence]] = []
     for item in items:
         mine = [group for group in groups if lines_of(group) & lines_of([item])]
@@ -36,7 +36,7 @@ def join_races(items: Iterable[Evidence]) -> list[list[Evidence]]:
 
 
 def of_one_warp(source: Source, items: Iterable[Evidence]) -> bool:
-    """Whether both accesses of a race stand where only the threads of one warp come."""
+    """Whether only the threads of one warp reach both accesses of a race."""
     lines = sorted(lines_of(items))
     uses = [use for unit in source.cuda for line in lines if (use := shared_use(unit, line))]
     return len(uses) == len(lines) > 0 and all(map(_in_one_warp, uses))
@@ -56,7 +56,7 @@ def shared_on(unit: Unit, lines: Collection[int]) -> list[Declare]:
 
 
 def shared_use(unit: Unit, line: int) -> Node | None:
-    """Return where device code uses a shared array on a line, else the first name that it uses there."""
+    """Return the use of a shared array on a line of device code, else the first name there."""
     shared = {array.name for function in unit.functions for array in function.shared}
     here = [
         node

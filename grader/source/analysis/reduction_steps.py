@@ -19,7 +19,7 @@ EXCHANGES = (
 
 @dataclass(frozen=True)
 class Halving:
-    """A loop whose counter is halved (or doubled) in each turn."""
+    """A loop whose counter is halved (or doubled) in each iteration."""
 
     loop: cpp.Loop
     counter: str
@@ -78,6 +78,6 @@ def shuffle_in(expr: cpp.Expr) -> cpp.Call | None:
 
 
 def exchanged_value(call: cpp.Call) -> cpp.Expr | None:
-    """Return what a shuffle exchanges."""
+    """Return the value that a shuffle exchanges."""
     index = 0 if call.base is not None or not call.name.endswith("_sync") else 1
     return call.args[index] if len(call.args) > index else None

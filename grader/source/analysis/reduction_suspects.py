@@ -1,4 +1,4 @@
-"""Trees of reductions that begin late or end early: odd enough to explain a wrong result, not to accuse a right one."""
+"""Reduction trees that begin late or end early: they may explain a wrong result, but are no error in a right one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ from grader.source.cpp import Binary, Call, Declare, Expr, Node, Number, walk
 from grader.source.units import Unit
 
 SHORT_STARTS = frozenset({1, 2, 4, 8})
-"""Offsets at which a shuffle over a whole warp doesn't start."""
+"""Wrong start offsets of a shuffle over a whole warp."""
 
 
 @dataclass(frozen=True)
 class Suspect:
-    """A place and what is odd about it."""
+    """A suspicious place, with a clause on it."""
 
     node: Node
     text: str
 
 
 def suspects(unit: Unit) -> Iterator[Suspect]:
-    """Yield the trees of the device code that leave a step out."""
+    """Yield the reduction trees that leave a step out."""
     for halving in halving_loops(unit):
         if not halving.doubling:
             yield from _short(halving)
@@ -48,7 +48,7 @@ def _short(halving: Halving) -> Iterator[Suspect]:
 
 
 def _few(halving: Halving) -> bool:
-    """Whether twice the first offset is all lanes that count: a mask names so many, or a bound or an array in the kernel says so."""
+    """Whether twice the first offset covers all active lanes, according to a mask, a bound or an array in the kernel."""
     lanes = 2 * int(halving.start.value) if isinstance(halving.start, Number) else 0
     masks = (call.args[0] for call in _exchanging_calls(halving) if call.args)
     if any(isinstance(mask, Number) and int(mask.value) == (1 << lanes) - 1 for mask in masks):

@@ -1,4 +1,4 @@
-"""What the reference computes, read from its Python text."""
+"""The reference's operations, read from its Python text."""
 
 import ast
 from collections.abc import Iterator
@@ -32,15 +32,15 @@ class Reference:
         return (node for node in nodes_under(self.tree) if isinstance(node, ast.Call))
 
     def names(self) -> frozenset[str]:
-        """Return the last names of all that is called."""
+        """Return the last names of all calls."""
         return frozenset(last_name(call.func) for call in self.calls())
 
     def has(self, *beginnings: str) -> bool:
-        """Whether something is called whose name starts like that."""
+        """Whether there is a call whose name starts with a prefix."""
         return any(name.startswith(beginnings) for name in self.names())
 
     def epsilon(self) -> str:
-        """Return where the reference adds its epsilon: `inside` the root, `outside`, or empty."""
+        """Return whether the reference adds its epsilon `inside` or `outside` the root; empty if it has none."""
         if self.has(*NORMS):
             return "inside"
         for call in self.calls():

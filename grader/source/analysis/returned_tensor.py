@@ -1,4 +1,4 @@
-"""Where in Python a returned tensor is made: the allocation behind `forward`'s result, and what each of its lengths is."""
+"""The allocation in Python of `forward`'s result, and the expressions of its lengths."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ FUNCTIONS = frozenset({"empty", "zeros", "ones", "full", "empty_like", "zeros_li
 METHODS = frozenset({"new_empty", "new_zeros", "new_ones", "new_full"})
 KEEPS_FORM = frozenset({"contiguous", "clone", "detach", "requires_grad_"})
 DEPTH = 6
-"""Calls that are followed from `forward` to what makes its result."""
+"""Most calls followed from `forward` to the allocation of its result."""
 
 
 def allocation_of_result(code: PythonCode) -> ast.Call | None:
-    """Return the call that makes the only tensor which `forward` returns; None where torch computes it, or it isn't plain."""
+    """Return the call that makes the only tensor which `forward` returns; None where torch computes it, or it isn't clear."""
     forward = code.method("forward")
     return _made_by(code, forward, DEPTH) if forward is not None else None
 
 
 def length_written(code: PythonCode, made: ast.Call, axis: int, rank: int) -> ast.expr | None:
-    """Return what the length of an axis is written as: in the allocation, or where its name gets its only value."""
+    """Return the expression of an axis's length: in the allocation, or in the only assignment of its name."""
     lengths = _lengths(made)
     if len(lengths) != rank or any(isinstance(one, ast.Starred) for one in lengths):
         return None
@@ -37,7 +37,7 @@ def length_written(code: PythonCode, made: ast.Call, axis: int, rank: int) -> as
 
 
 def _made_by(code: PythonCode, function: Function, depth: int) -> ast.Call | None:
-    """Return what makes the tensor that a function returns, where all of its returns agree."""
+    """Return the call that makes a function's returned tensor, where all of its returns agree."""
     mine = (_maker(code, function, value, depth) for _, value in returns(code, function))
     found = {id(made): made for made in mine if made}
     return next(iter(found.values())) if len(found) == 1 else None

@@ -1,4 +1,4 @@
-"""The scalar types that pointers ask for, and what torch raises where a tensor has another."""
+"""The scalar types of `data_ptr`, and torch's exception for a tensor of another type."""
 
 import re
 
@@ -9,4 +9,4 @@ TYPES = {
     "at::BFloat16": "BFloat16", "c10::BFloat16": "BFloat16", "bool": "Bool", "uint8_t": "Byte",
     "unsigned char": "Byte", "int16_t": "Short", "short": "Short", "int8_t": "Char",
 }  # fmt: skip
-"""The scalar type that `data_ptr<T>` asks for."""
+"""The scalar type that `data_ptr<T>` requires."""

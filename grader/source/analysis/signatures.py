@@ -24,7 +24,7 @@ PATTERNS = tuple((re.compile(pattern), new) for pattern, new in SAME)
 
 
 def parameter_type(parameter: Parameter) -> str:
-    """Return a parameter's type as the linker sees it: `const` of a value is no part of it."""
+    """Return a parameter's type as the linker sees it, without top-level `const`."""
     written = parameter.type
     for pattern, new in PATTERNS:
         written = pattern.sub(new, written)

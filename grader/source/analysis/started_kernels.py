@@ -1,4 +1,4 @@
-"""Whether a kernel is launched, or handed on to something that may launch it."""
+"""Whether a kernel is launched, or passed to code that may launch it."""
 
 import re
 
@@ -9,7 +9,7 @@ ONLY_SETTINGS = ("cudaFuncSetAttribute", "cudaFuncSetCacheConfig", "cudaOccupanc
 
 
 def is_started(source: Source, kernel: str) -> bool:
-    """Whether a kernel is launched, or handed on as a function, anywhere."""
+    """Whether a kernel is launched, or passed as a function, anywhere."""
     if any(launch.kernel == kernel for unit in source.units for launch in unit.launches):
         return True
     return any(_is_mentioned(unit, kernel) for unit in source.units)

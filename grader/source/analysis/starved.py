@@ -1,4 +1,4 @@
-"""Reads of shared cells that threads which left early never stored."""
+"""Reads of shared memory that threads which returned early never stored."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from grader.source.analysis.cases import spans
 
 
 def starved_reads(source: Source, context: Context) -> Mapping[str, tuple[Evidence, ...]]:
-    """Return by kernel the unwritten reads that runs showed, where threads had left the block."""
+    """Return the unwritten reads seen in runs where threads had returned, by kernel."""
     lines = spans(source)
     left = {kernel_of(item, lines) for item in observed_evidence(context, "exited")}
     if not left:

@@ -1,4 +1,4 @@
-"""What decides whether an access happens: the loops and conditions around a line, by the names in its index."""
+"""The loops and conditions that control an access, found by the names in its index."""
 
 import ast
 import re
@@ -18,12 +18,12 @@ from grader.source.nodes import descendants, function_around, names_in, text
 INDEXES = ("subscript_expression", "pointer_expression")
 LOOPS = ("for_statement", "while_statement", "do_statement")
 _OWN = re.compile(r"\b(thread|block)Idx\b")
-"""What makes a number each thread's own."""
+"""Names that differ between threads."""
 
 
 @dataclass(frozen=True, eq=False)
 class Steering:
-    """A loop or condition that an access stands under."""
+    """A loop or condition around an access."""
 
     unit: Unit
     node: Node
@@ -40,7 +40,7 @@ class Steering:
 
     @property
     def on_data(self) -> bool:
-        """Whether it asks for what memory holds."""
+        """Whether it depends on values in memory."""
         return self.condition is not None and any(descendants(self.condition, *INDEXES))
 
     @property
@@ -51,23 +51,23 @@ class Steering:
 
     @property
     def counters(self) -> set[str]:
-        """What a loop moves in each turn."""
+        """The loop's counters."""
         return names_in(self.node.child_by_field_name("update"))
 
     @property
     def own_names(self) -> set[str]:
-        """What a loop moves, or what a condition asks for."""
+        """The loop's counters, or the condition's names."""
         heads = ("initializer", "update", "condition") if self.is_loop else ("condition",)
         return set[str]().union(*(names_in(self.node.child_by_field_name(one)) for one in heads))
 
     @property
     def over_the_grid(self) -> bool:
-        """Whether a loop shares its turns among blocks."""
+        """Whether a loop distributes its iterations over blocks."""
         return "blockIdx" in text(self.node.child_by_field_name("initializer"))
 
     @property
     def quotient(self) -> tuple[Node, str, str] | None:
-        """Return a quotient that is the bound, which cuts a remainder off, with its two sides."""
+        """Return the bound if it is a quotient, which cuts off a remainder, with its operands."""
         for node in descendants(self.condition, "binary_expression") if self.condition else ():
             operator = node.child_by_field_name("operator")
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -79,7 +79,7 @@ class Steering:
 
 @dataclass(frozen=True, eq=False)
 class Spot:
-    """A statement of device code, and the function that it stands in."""
+    """A statement of device code, and its function."""
 
     unit: Unit
     node: Node
@@ -87,7 +87,7 @@ class Spot:
 
     @cached_property
     def definitions(self) -> list[Definition]:
-        """What gives values to the function's variables."""
+        """The definitions of the function's variables."""
         return [one for one in definitions(self.function) if one.is_variable]
 
     @cached_property
@@ -136,14 +136,14 @@ def around(source: Source, place: Place) -> tuple[Steering, ...]:
 
 
 def steering_of(source: Source, place: Place) -> tuple[Steering, ...]:
-    """Return those whose own variables decide which element the line touches, the innermost first."""
+    """Return the loops and conditions whose variables decide which element the line touches, the innermost first."""
     spot = spot_at(source, place)
     names = spot.names if spot is not None else set()
     return tuple(one for one in around(source, place) if one.own_names & names)
 
 
 def python_index_made(source: Source, place: Place, walk: Walk) -> Place | None:
-    """Return the nearest definition before a line of a Triton kernel that says where its elements begin."""
+    """Return the nearest definition before a line of a Triton kernel that determines the offset of its elements."""
     whole = ast.walk(source.module.tree)
     functions = [n for n in whole if isinstance(n, ast.FunctionDef)]
     inside = [n for n in functions if n.lineno <= place.line <= (n.end_lineno or 0)]
@@ -165,7 +165,7 @@ def python_index_made(source: Source, place: Place, walk: Walk) -> Place | None:
         if _text(node.targets[0]) not in names:
             continue
         names |= used - kept
-        if any(_calls(part, "tl.load") for part in parts):  # what is loaded says no place
+        if any(_calls(part, "tl.load") for part in parts):  # a loaded value is not an offset
             continue
         computes = any(isinstance(n, (ast.Mult, ast.FloorDiv, ast.Mod, ast.Sub)) for n in parts)
         if computes and (walk == "moved" or not used & moved):
@@ -192,7 +192,7 @@ def python_loop(source: Source, place: Place, *, outermost: bool) -> Place | Non
 
 
 def bound_made(one: Steering) -> Place | None:
-    """Return where the number is computed that a loop or condition compares with, if a name stands for it."""
+    """Return the definition of the bound of a loop or condition, if it has a name."""
     condition = one.condition
     if condition is None or any(descendants(condition, "call_expression")):
         return None
@@ -211,7 +211,7 @@ def bound_made(one: Steering) -> Place | None:
 
 
 def carried_over(source: Source, place: Place) -> Place | None:
-    """Return where the innermost loop around a line assigns, for its next turn, what the line uses."""
+    """Return the innermost loop's assignment, for its next iteration, of a variable that the line uses."""
     spot = spot_at(source, place)
     loop = next((one for one in around(source, place) if one.is_loop), None)
     if loop is None or spot is None:
@@ -222,11 +222,11 @@ def carried_over(source: Source, place: Place) -> Place | None:
 
 
 def index_made(source: Source, place: Place, walk: Walk) -> Place | None:
-    """Return the definition that the index of a line takes a wrong number from.
+    """Return the definition of a wrong number in the index of a line.
 
-    Where the elements along a walk are right among each other, the nearest that says where it begins; where
-    it stays in one place, one that has nothing to do with the loops around it. What says where the result is
-    stored as well is right: were it another number, the same result would stand elsewhere.
+    If the elements are only shifted, it is the nearest definition of their offset; if the index stays fixed, one that
+    is independent of the loops around it. A definition that also determines the place of the result's store is right:
+    with another number the same result would be stored elsewhere.
     """
     spot = spot_at(source, place) if walk else None
     if spot is None:
@@ -248,10 +248,10 @@ def index_made(source: Source, place: Place, walk: Walk) -> Place | None:
 
 
 def element_chosen(source: Source, place: Place, *, several: bool) -> Place | None:
-    """Return what says which element of the result a thread makes, where right ones stand at other places.
+    """Return the definition of a thread's result element, where right values are at other places.
 
-    Where it is stored at the thread's own number, the first definition that takes that number apart. Where the
-    place is put together and `several` tensors are read alike for another one, the store.
+    If it is stored at the thread's own index, this is the first definition that decomposes the index. If the index is
+    composed and `several` tensors are read alike for another element, it is the store.
     """
     spot = spot_at(source, place)
     if spot is None:
@@ -266,5 +266,5 @@ def element_chosen(source: Source, place: Place, *, several: bool) -> Place | No
 
 
 def _computes(one: Definition) -> bool:
-    """Whether a definition does more than add names."""
+    """Whether a definition is more than a sum of names."""
     return one.is_pointer or bool(one.operators - {"+", "<", ">"})

@@ -1,4 +1,4 @@
-"""How the warps of runs touched memory, by line: the simulator's counts."""
+"""Memory traffic of warps by line, from the simulator's counts."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ LANES = 32
 
 
 def spread(context: Context, line: int, most: int) -> tuple[Evidence, ...]:
-    """Return what a run counted at a line where a warp took four times the sectors it needs, and more than so many."""
+    """Return the counts at a line where a warp used four times the necessary sectors, and more than a minimum."""
     counts = [one for one in context.counts if one.line == line and one.requests]
     count = max(counts, key=lambda one: one.sectors / one.requests, default=None)
     if count is None or count.sectors <= max(most * count.requests, 4 * count.ideal_sectors - 1):
@@ -20,12 +20,12 @@ def spread(context: Context, line: int, most: int) -> tuple[Evidence, ...]:
 
 
 def line_streamed(context: Context, lines: Iterable[int]) -> int:
-    """Return the first of some lines at which each lane of a warp took 4 bytes beside its neighbour's; 0 for none."""
+    """Return the first of the lines with coalesced 4-byte accesses; 0 for none."""
     full = [c.line for c in context.counts if 3 * c.requests < c.sectors <= 4 * c.requests]
     return next((line for line in lines if line in full), 0)
 
 
 def bank_turns(context: Context, line: int) -> float:
-    """Return how many turns a warp's access to shared memory took at a line, at the worst."""
+    """Return the most passes of a warp's access to shared memory at a line."""
     counts = [one for one in context.counts if one.line == line and one.shared_accesses]
     return max((1 + LANES * c.bank_conflicts / c.shared_accesses for c in counts), default=0)

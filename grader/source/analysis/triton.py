@@ -1,4 +1,4 @@
-"""Triton kernels as they are written: accesses with their masks, what a value is made of, and launches."""
+"""Triton kernels in the text: accesses with their masks, the parts of values, and launches."""
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
@@ -37,7 +37,7 @@ class Access:
 
     @property
     def pointer(self) -> ast.expr:
-        """What is read or written."""
+        """The pointer expression."""
         return self.arguments["pointer"]
 
     @property
@@ -59,7 +59,7 @@ class Kernel:
         return self.node.name
 
     def holds(self, place: Place | None) -> bool:
-        """Whether a place is in its text."""
+        """Whether its text contains a place."""
         return self.node.lineno <= (place.line if place else 0) <= (self.node.end_lineno or 0)
 
     @cached_property
@@ -109,7 +109,7 @@ class Kernel:
 
     @cached_property
     def assigned(self) -> Mapping[str, tuple[ast.expr, ...]]:
-        """All that is assigned to each name, in the order of the text."""
+        """All values assigned to each name, in the order of the text."""
         found: dict[str, list[ast.expr]] = {}
         nodes = (node for node in ast.walk(self.node) if isinstance(node, ast.stmt))
         for node in sorted(nodes, key=lambda one: one.lineno):
@@ -134,11 +134,11 @@ class Kernel:
                 yield from (part for part in ast.walk(one) if isinstance(part, ast.expr))
 
     def parameter_of(self, access: Access) -> str:
-        """Return the parameter that an access goes through: the only one whose name is a pointer's here."""
+        """Return the pointer parameter of an access, if it is unique."""
         return next(iter(self._bases(access.pointer, frozenset())), "")
 
     def _bases(self, value: ast.expr, seen: frozenset[str]) -> Iterator[str]:
-        """Yield the parameters that stand where a pointer is added to."""
+        """Yield the parameters in the pointer's place of a sum."""
         if isinstance(value, ast.BinOp):
             yield from self._bases(value.left, seen)
             yield from self._bases(value.right, seen)
@@ -156,7 +156,7 @@ class Kernel:
 
     @cached_property
     def pointers(self) -> frozenset[str]:
-        """Parameters that reach the pointer of an access and are no mere number: what launches give a tensor to."""
+        """Parameters used as the pointer of an access and not only as numbers, which get tensors in launches."""
         given = [one.arguments for one in launches(self.source) if one.kernel is self]
         tensors = {
             name
@@ -191,16 +191,16 @@ class Launch:
     kernel: Kernel
     call: ast.Call
     grid: ast.expr
-    """As it is written in the brackets, or what the only name there stands for."""
+    """The grid's expression in the brackets, or the value of the only name there."""
     arguments: Mapping[str, ast.expr]
-    """By the kernel's parameters; what else is given (`num_warps`) by its own name."""
+    """By the kernel's parameters; other arguments (`num_warps`) by their own names."""
     host: ast.FunctionDef | None
-    """The function that it stands in."""
+    """The function around it."""
 
 
 @lru_cache(maxsize=64)
 def kernels(source: Source) -> tuple[Kernel, ...]:
-    """Return a submission's kernels and the functions that they call: those under `@triton.jit`, or handed to it."""
+    """Return a submission's kernels and the functions that they call: those under `@triton.jit`, or passed to it."""
     made = (call for call in source.walk(ast.Call) if _is_jit(call.func, source))
     given = {one.id for call in made for one in call.args if isinstance(one, ast.Name)}
     return tuple(
@@ -211,7 +211,7 @@ def kernels(source: Source) -> tuple[Kernel, ...]:
 
 
 def _called_as(source: Source) -> Mapping[str, Kernel]:
-    """Return the kernels by what they are called: their names, and those of what is made of one."""
+    """Return the kernels by name, including names bound to objects made from one."""
     found = {one.name: one for one in kernels(source)}
     for node in source.walk(ast.Assign) if found else ():
         inside = _names(node.value) & set(found)
@@ -259,7 +259,7 @@ def accesses_at(source: Source, line: int) -> tuple[Access, ...]:
 
 
 def no_part_of(source: Source, stored: Collection[int]) -> frozenset[int]:
-    """Return the lines of kernels that what is stored at one of some lines is not made of: changed alone they can't put it right."""
+    """Return the lines of kernels that the stores at some lines don't depend on, so that changing them alone can't fix these."""
     found: set[int] = set()
     for kernel in kernels(source):
         every = [one for one in ast.walk(kernel.node) if isinstance(one, ast.stmt)]
@@ -296,7 +296,7 @@ def _names(value: ast.expr) -> set[str]:
 
 
 def _is_number(value: ast.expr) -> bool:
-    """Whether an argument is plainly no tensor."""
+    """Whether an argument is clearly not a tensor."""
     if isinstance(value, ast.Constant | ast.BinOp | ast.UnaryOp | ast.Compare | ast.BoolOp):
         return True
     if isinstance(value, ast.Call):
@@ -325,7 +325,7 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _grid_meant(grid: ast.expr, host: ast.FunctionDef | None) -> ast.expr:
-    """Return what the name of a grid stands for in its function; the grid itself where that isn't one value."""
+    """Return the value of a grid's name in its function; the grid itself where it isn't unique."""
     found = assignments(host, grid.id) if isinstance(grid, ast.Name) and host else []
     return found[0].value if len(found) == 1 else grid
 

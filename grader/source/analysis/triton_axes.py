@@ -1,4 +1,4 @@
-"""Which length each block of indices of a Triton kernel runs along, and along which axis of the grid."""
+"""The length and the grid axis of each block of indices in a Triton kernel."""
 
 import ast
 from collections.abc import Iterator
@@ -9,15 +9,15 @@ from grader.source.analysis.triton import Kernel, Launch, launches
 
 @dataclass(frozen=True)
 class Cut:
-    """A block of indices, as `rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)`."""
+    """A block of indices, such as `rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)`."""
 
     index: str
     block: str
-    """The length of the block, as it is written."""
+    """The expression of the block's length."""
     axis: int | None
-    """The only axis of the grid that it is made of."""
+    """The only grid axis that it depends on."""
     lengths: tuple[str, ...]
-    """Parameters that it is held below somewhere, the surest first."""
+    """Parameters that it is compared with as bounds, the surest first."""
 
 
 def cuts(kernel: Kernel) -> tuple[Cut, ...]:
@@ -35,7 +35,7 @@ def cuts(kernel: Kernel) -> tuple[Cut, ...]:
 
 
 def whole_blocks(launch: Launch) -> Iterator[ast.expr]:
-    """Yield what a launch gives for the blocks of a kernel in which neither loops nor programs go on by any: each has to cover its row."""
+    """Yield a launch's block lengths of a kernel without loops or programs over them, which have to cover whole rows."""
     found, steps = cuts(launch.kernel), {of for _, of in _counted_lengths(launch.kernel)}
     made = [o for o in ast.walk(launch.host) if isinstance(o, ast.Assign)] if launch.host else []
     for cut in found if all(one.axis is None for one in found) else ():
@@ -46,12 +46,12 @@ def whole_blocks(launch: Launch) -> Iterator[ast.expr]:
 
 
 def axes_of(kernel: Kernel, value: ast.expr) -> set[int]:
-    """Return the axes of the grid that a value is made of."""
+    """Return the grid axes that a value depends on."""
     return {axis for part in kernel.made_of(value) if (axis := _axis(kernel, part)) is not None}
 
 
 def axes_used(kernel: Kernel) -> dict[int, ast.Call]:
-    """Return the axes of the grid that a kernel asks its place on, and where."""
+    """Return the grid axes of a kernel's `program_id` calls, and the calls."""
     calls = ((_axis(kernel, call), call) for call in kernel.calls("program_id"))
     return {axis: call for axis, call in calls if axis is not None}
 
@@ -65,7 +65,7 @@ def _axis(kernel: Kernel, node: ast.expr) -> int | None:
 
 
 def _lengths(kernel: Kernel, name: str, block: str) -> tuple[str, ...]:
-    """Return what an index is compared with; what one made alike is; what its block is counted in."""
+    """Return the lengths that an index, or a similar one, is compared with, and those its block is counted in."""
     made = {kernel.source.text(value) for value in kernel.assigned[name]}
     alike = [
         other
@@ -81,7 +81,7 @@ def _lengths(kernel: Kernel, name: str, block: str) -> tuple[str, ...]:
 
 
 def _held_below(kernel: Kernel, names: set[str]) -> Iterator[str]:
-    """Yield what one of some names is below, or is taken the rest by."""
+    """Yield the bounds or moduli of some names."""
     for node in ast.walk(kernel.node):
         match node:
             case ast.Compare(left=left, ops=[ast.Lt()], comparators=[bound]):
@@ -125,7 +125,7 @@ def _last_word(call: ast.Call) -> str:
 
 
 def axes_given(launch: Launch) -> int | None:
-    """Return how many axes a launch's grid has, as it is written; None where that isn't plain."""
+    """Return the number of axes of a launch's grid in the text; None where unclear."""
     grid = launch.grid.body if isinstance(launch.grid, ast.Lambda) else launch.grid
     starred = isinstance(grid, ast.Tuple) and any(isinstance(o, ast.Starred) for o in grid.elts)
     return len(grid.elts) if isinstance(grid, ast.Tuple) and not starred else None

@@ -1,4 +1,4 @@
-"""What a block of a Triton kernel holds in lanes that a mask leaves out, as far as the text tells it."""
+"""Values in the masked-off lanes of a Triton block, as far as the text determines them."""
 
 import ast
 import math
@@ -17,19 +17,19 @@ class Lane:
     """The value of one lane that a load's mask leaves out."""
 
     number: float | None
-    """None where it depends on what the text doesn't tell, or on nothing at all (`unset`)."""
+    """None where it is unknown, or undefined (`unset`)."""
     unset: bool = False
     """Whether it comes from a load without `other`, which leaves it undefined."""
     load: Access | None = None
     """The masked load that it comes from; None where no mask is involved."""
     given: ast.expr | None = None
-    """What gave it its number: the load, or a `tl.where` after it."""
+    """The call that set its value: the load, or a `tl.where` after it."""
     lost: ast.stmt | None = None
-    """The statement that made a known value one that depends on something."""
+    """The statement that made a known value unknown."""
 
 
 PLAIN = Lane(None)
-"""A value that no mask has a part in."""
+"""A value without a mask."""
 UNARY: Mapping[str, Callable[[float], float]] = MappingProxyType(
     {
         "exp": lambda x: math.exp(x) if x < 700 else math.inf,
@@ -49,18 +49,18 @@ BINARY: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = MappingProxyType(
 )  # fmt: skip
 SAME = frozenset({"to", "cast", "expand_dims", "trans", "reshape", "broadcast_to", "view"})
 FAR = 1e9
-"""From here on a number is as good as infinity: no value of a task comes near it, and its exponential is 0."""
+"""Numbers of this size count as infinity: no task has such values, and their negative exponential is 0."""
 ONE_FOR_ALL = frozenset({"sum", "max", "min", "argmax", "argmin", "cumsum"})
-"""What gives all lanes one value, or is looked at where it is called."""
+"""Functions that give all lanes one value, or are handled at their call."""
 
 
 def lane_of(kernel: Kernel, value: ast.expr, line: int) -> Lane:
-    """Return what a masked-off lane of a value holds at a line."""
+    """Return the value of a masked-off lane at a line."""
     return _Reader(kernel).read(value, line)
 
 
 def constant(value: ast.expr | None) -> float | None:
-    """Return the number that an expression is, infinities included and what is as good as one; None for others."""
+    """Return the constant value of an expression, including infinities; None for others."""
     words = re.sub(r"^(-?)float\((.*)\)$", r"\1\2", ast.unparse(value)) if value is not None else ""
     try:
         number = float(re.sub("[\"']", "", words))
@@ -91,7 +91,7 @@ class _Reader:
         return PLAIN
 
     def _name(self, name: str, line: int) -> Lane:
-        """Return what the last assignment before a line, and what is added after it, leave in a name."""
+        """Return the lane's value of a name after the last assignment before a line, and later additions."""
         result = PLAIN
         for node in self._statements(name, line):
             value = self.read(node.value, node.lineno)
@@ -149,7 +149,7 @@ class _Reader:
     def _lane_chosen(
         self, call: ast.Call, condition: ast.expr, yes: Lane, no: Lane, line: int
     ) -> Lane:
-        """Return what `tl.where` gives where its condition is a mask: its last argument."""
+        """Return `tl.where`'s value in a lane where its condition is a mask: its last argument."""
         if yes.number is not None and yes.number == no.number:
             return yes if yes.load else no
         if yes.load is not None and yes.load.mask is not None:
@@ -165,7 +165,7 @@ class _Reader:
 
 
 def _compares(kernel: Kernel, condition: ast.expr, masks: frozenset[str]) -> bool:
-    """Whether a condition compares what the mask compares: a lane's index with a length."""
+    """Whether a condition compares a lane's index with a length, as the mask does."""
     match condition:
         case ast.Compare():
             return bool({n.id for n in ast.walk(condition) if isinstance(n, ast.Name)} & masks)

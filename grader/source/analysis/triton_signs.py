@@ -1,4 +1,4 @@
-"""Which values of a Triton kernel are never negative, as far as their text shows."""
+"""Values of a Triton kernel that are never negative, as far as the text shows."""
 
 import ast
 
@@ -10,7 +10,7 @@ KEEPS_THE_SIGN = (ast.Add, ast.Mult, ast.Div)
 
 
 def is_never_negative(kernel: Kernel, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
-    """Whether a value is 0 or more whatever was loaded: a size, a square, an exponential, and sums of such."""
+    """Whether a value is 0 or more for any loaded values: a size, a square, an exponential, or sums of such."""
 
     def of(part: ast.expr) -> bool:
         return is_never_negative(kernel, part, seen)

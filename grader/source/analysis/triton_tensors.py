@@ -1,4 +1,4 @@
-"""Tensors with unwritten memory that hosts of Triton kernels make, and the launches that they are given to."""
+"""Uninitialised tensors that host code of Triton kernels makes, and the launches that get them."""
 
 import ast
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ ALLOCATIONS = frozenset({"torch.empty", "torch.empty_like", "torch.empty_strided
 
 
 def allocation(source: Source) -> tuple[ast.expr, Launch | None] | None:
-    """Return where the last tensor with unwritten memory is made, and the launch that it is given to."""
+    """Return the allocation of the last uninitialised tensor, and the launch that gets it."""
     for launch in reversed(launches(source)):
         names = {
             value.id
@@ -32,7 +32,7 @@ def _written_pointers(kernel: Kernel) -> set[str]:
 def allocated_tensors(
     host: ast.FunctionDef | None, source: Source
 ) -> Iterator[tuple[str, ast.Call]]:
-    """Yield the names of tensors that a function makes with unwritten memory, and how."""
+    """Yield the names of uninitialised tensors that a function makes, with their calls."""
     for node in ast.walk(host) if host else ():
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             name = source.module.canonical(node.value.func)

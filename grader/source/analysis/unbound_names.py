@@ -1,4 +1,4 @@
-"""Which names a program reads that no scope binds, and where that is no error."""
+"""Names that a program reads and no scope binds, and the cases where that is no error."""
 
 import ast
 import symtable
@@ -12,11 +12,11 @@ MODULE_NAMES = {"__file__", "__name__", "__doc__", "__builtins__", "__spec__", "
                 "__qualname__"}  # fmt: skip
 
 BINDING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.ClassDef)  # fmt: skip
-"""What has names of its own."""
+"""Nodes with their own scope."""
 
 
 def binds_unseen(code: PythonCode) -> bool:
-    """Whether names may come from where no tree shows: star imports, exec, globals()."""
+    """Whether names may be bound invisibly: star imports, exec, globals()."""
     star = any(alias.name == "*" for node in code.of(ast.ImportFrom) for alias in node.names)
     return star or any(
         name in {"exec", "globals", "vars", "setattr"} and _touches_module(name, call)
@@ -47,7 +47,7 @@ def unbound(source: Source, bound: set[str]) -> set[str]:
         for symbol in table.get_symbols():
             name = symbol.get_name()
             binds = symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
-            # Python 3.12 keeps no table of a comprehension: `:=` in one is told by the module's alone
+            # Python 3.12 has no symbol table of a comprehension: `:=` in one shows only in the module's
             binds = binds or (module and symbol.is_declared_global())
             if binds and (module or symbol.is_declared_global()):
                 bound = bound | {name}

@@ -1,4 +1,4 @@
-"""An input that `forward` is given and never reads: it can't count in the result."""
+"""An input that `forward` never reads, so that it can't affect the result."""
 
 from grader.records import Evidence
 from grader.records.observed import probed_input
@@ -7,7 +7,7 @@ from grader.source.analysis.own_draws import Cause
 
 
 def unused_input(source: Source, seen: Evidence) -> Cause | None:
-    """Return the input that a probe saw to have no influence, where `forward` does not read it at all."""
+    """Return the input without influence in a probe, if `forward` does not read it at all."""
     forward = source.module.method("forward")
     number = probed_input(seen)
     if seen.code != "probe-ignored" or forward is None or number is None:

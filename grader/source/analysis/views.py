@@ -1,4 +1,4 @@
-"""Views that forward passes to the extension: their memory is in another order than their sizes say."""
+"""Views that forward passes to the extension, whose memory order differs from their sizes."""
 
 import ast
 
@@ -8,12 +8,12 @@ from grader.source.functions import Function
 
 VIEWS = frozenset({"permute", "transpose", "t", "expand", "swapaxes", "movedim"})
 KEEPING = frozenset({"detach", "cuda", "unsqueeze", "squeeze"})
-"""What leaves the order of the memory as it is."""
+"""Calls that keep the memory order."""
 MOST_NAMES = 8
 
 
 def passed_views(source: Source, function: Function) -> dict[str, str]:
-    """Return the parameters of a host function to which forward passes a view, with what makes it."""
+    """Return the parameters of a host function that get a view from forward, with the call that makes it."""
     forward = source.module.method("forward")
     if forward is None:
         return {}
@@ -31,7 +31,7 @@ def passed_views(source: Source, function: Function) -> dict[str, str]:
 
 
 def _known_as(source: Source, name: str) -> set[str]:
-    """Return a host function's name and those that Python gives it: `self.op = extension.run`."""
+    """Return a host function's name and its aliases in Python: `self.op = extension.run`."""
     names = {name}
     for node in source.walk(ast.Assign):
         match node:
@@ -44,7 +44,7 @@ def _known_as(source: Source, name: str) -> set[str]:
 
 
 def _maker(forward: ast.AST, value: ast.expr, before: int, depth: int = 0) -> str:
-    """Return the call that made an expression a view, last; empty for none."""
+    """Return the last call that made an expression a view; empty for none."""
     match value:
         case ast.Attribute(attr=("T" | "mT") as name):
             return name

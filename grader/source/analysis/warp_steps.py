@@ -1,4 +1,4 @@
-"""Where a kernel's warps reduce a value by exchanges, and what becomes of it: warps that nothing joins, a total that one lane keeps."""
+"""Warp reductions of a kernel and the use of their results: warps that are not combined, a total in one lane only."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,9 +16,9 @@ from grader.source.nodes import around, descendants, names_in, text
 from grader.source.statements import enclosing_loops, simple_statement, statement
 
 DEEP = 3
-"""Calls from a kernel to the helper that an exchange is in, at most."""
+"""Most calls between a kernel and the helper with an exchange."""
 OTHER_NUMBERS = re.compile(r"threadIdx\.y|meta_group_rank|warpSize")
-"""What else numbers the warps of a block."""
+"""Other expressions of a warp's index in the block."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +29,9 @@ class WarpStep:
     kernel: Function
     exchange: Node
     call: Node | None
-    """The call in the kernel of the helper that the exchange is in."""
+    """The kernel's call of the helper with the exchange."""
     value: str
-    """The variable that is reduced."""
+    """The reduced variable."""
 
     @property
     def where(self) -> Node:
@@ -45,12 +45,12 @@ class WarpStep:
 
     @property
     def words(self) -> str:
-        """What is done in each step of the reduction."""
+        """The operation of each step of the reduction."""
         return text(simple_statement(self.exchange)) + text(next(enclosing_loops(self.exchange), None))  # fmt: skip
 
     @property
     def in_one_lane(self) -> bool:
-        """Whether the first lane alone has the total afterwards."""
+        """Whether only the first lane has the total afterwards."""
         return "down" in text(self.exchange.child_by_field_name("function"))
 
 
@@ -96,12 +96,12 @@ def _reduced_value(call: Node, *, in_helper: bool) -> str:
 
 
 def is_unjoined(steps: Sequence[WarpStep]) -> bool:
-    """Whether the warps of a block reduce one row together, and nothing joins what they have."""
+    """Whether the warps of a block reduce one row, and nothing combines their results."""
     return bool(steps) and not (_joins(steps[0]) or _has_a_row_each(steps[0]))
 
 
 def _joins(step: WarpStep) -> bool:
-    """Whether parts meet in an atomic, or in an array of the block that is both stored and read."""
+    """Whether the parts are combined in an atomic, or in a shared array that is both stored and read."""
     called = (step.unit.function_named(call.name) for call in _calls(step.kernel))
     helpers = [one for one in called if one is not None and one.runs == "device"]
     inner = [step.unit.function_named(c.name) for one in helpers for c in _calls(one)]
@@ -127,7 +127,7 @@ def _array(expr: cpp.Expr) -> str:
 
 
 def _has_a_row_each(step: WarpStep) -> bool:
-    """Whether the number of a thread's warp is in the index of an access."""
+    """Whether the index of an access contains the warp's index."""
     names = set[str]().union(*(names_in(one.node) for one in accesses(step.kernel)))
     made = [one for one in definitions(step.kernel.node) if one.is_variable]
     before = set[str]()
@@ -150,7 +150,7 @@ def _numbers_warps(unit: Unit, node: Node) -> bool:
 
 
 def kept(step: WarpStep) -> Node | None:
-    """Return where every thread uses its own value of what only the first lane holds in full."""
+    """Return the place where every thread uses its own copy of a total that only the first lane has."""
     uses = descendants(step.kernel.node, "identifier") if step.in_one_lane else ()
     made = {one.node.start_byte: one for one in definitions(step.kernel.node)}
     for use in uses:

@@ -1,4 +1,4 @@
-"""How compilers, linkers and Python word what they complain of: the patterns of `wordings.toml`."""
+"""Wordings of errors by compilers, linkers and Python: the patterns of `wordings.toml`."""
 
 import re
 import tomllib
@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 MARKS = "\"\u2018\u2019\u201c\u201d`'"
-"""What compilers put around names; gcc uses typographic ones."""
+"""Quotation marks of compilers around names; gcc uses typographic ones."""
 STANDS_FOR = {
     "<name>": f"[{MARKS}]([^{MARKS}]+)[{MARKS}]",
     "<quote>": f"[{MARKS}]",
@@ -17,7 +17,7 @@ STANDS_FOR = {
 
 @dataclass(frozen=True)
 class Message:
-    """A kind of message: its wordings, and the sentence with `{0}`, `{1}` for what was named."""
+    """A kind of message: its wordings, and the sentence with `{0}`, `{1}` for the names."""
 
     kind: str
     patterns: tuple[re.Pattern[str], ...]

@@ -4,7 +4,7 @@ from grader.source import Function, Unit
 
 
 def written_through(unit: Unit, function: Function, name: str) -> bool:
-    """Whether a function may write through a pointer: it stores, or hands the pointer on."""
+    """Whether a function may write through a pointer: it stores, or passes the pointer on."""
     for node in unit.uses_of(name):
         if not function.node.start_byte <= node.start_byte < function.node.end_byte:
             continue

@@ -1,4 +1,4 @@
-"""Host code read from its arguments to its launches, for one set of sizes, told from the text alone."""
+"""Static analysis of host code, from its arguments to its launches, for one set of sizes."""
 
 from grader.source.flow.analysis import EVEN, ODD, USUAL, Flow, flow
 from grader.source.flow.host import HostRun, Launch, Sizes

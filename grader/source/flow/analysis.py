@@ -1,4 +1,4 @@
-"""What the host code of a CUDA text launches, computed once for each set of sizes."""
+"""The launches of a CUDA text's host code, computed once for each set of sizes."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -44,14 +44,14 @@ class Flow:
         return roots(self.unit)
 
     def host(self, sizes: Sizes) -> tuple[HostRun, ...]:
-        """Return what the host functions do for these sizes."""
+        """Return the host functions' runs for these sizes."""
         if sizes.name not in self._hosts:
             asked = (f for f in self.roots if sizes.function in {"", f.name})
             self._hosts[sizes.name] = tuple(run_host(self.unit, f, sizes) for f in asked)
         return self._hosts[sizes.name]
 
     def launches(self, sizes: Sizes) -> tuple[Launch, ...]:
-        """Return the launches of kernels that are here, one a place, with a block size put in where none is known."""
+        """Return the launches of this text's kernels, one for each place, with a default for an unknown block size."""
         found: dict[tuple[int, tuple[str, ...]], Launch] = {}
         for launch in (one for run in self.host(sizes) for one in run.launches):
             kernel = self.unit.function_named(launch.kernel)
@@ -61,7 +61,7 @@ class Flow:
 
 
 MOST_LAUNCHES = 64
-"""Places of one text whose launches are followed for one set of sizes; real answers have up to thirty."""
+"""Most launches of one text followed for one set of sizes; real answers have up to thirty."""
 
 
 def _assume_block(launch: Launch, threads: int = 256) -> Launch:
@@ -72,5 +72,5 @@ def _assume_block(launch: Launch, threads: int = 256) -> Launch:
 
 @lru_cache(maxsize=8)
 def flow(unit: Unit) -> Flow:
-    """Return the flow analysis of a unit, kept while it is being reviewed."""
+    """Return the flow analysis of a unit, cached during its review."""
     return Flow(unit)

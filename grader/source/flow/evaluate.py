@@ -1,6 +1,6 @@
-"""What an expression of a text stands for, by what its names were given before it: numbers, tensors, tuples of sizes.
+"""Static evaluation of a text's expressions from earlier definitions: numbers, tensors, tuples of sizes.
 
-Nothing is run: a name is what its last definition before the use says whose conditions hold.
+Nothing is run: a name's value is its last definition before the use whose conditions hold.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,27 +17,27 @@ from grader.source.scalar_types import SIZES
 from grader.source.units import Unit
 
 DEEP = 60
-"""Names and calls that are followed, one in another."""
+"""Deepest nesting of followed names and calls."""
 BUDGET = 20_000
-"""Expressions that are evaluated for one function."""
+"""Most expressions evaluated for one function."""
 MOST_TURNS = 100
 
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """One call of a function or a lambda: what its parameters hold."""
+    """One call of a function or a lambda, with its parameters' values."""
 
     body: cpp.Stmt
     given: dict[str, Any]
     types: dict[str, str] = field(default_factory=dict)
     outer: "tuple[Scope, int] | None" = None
-    """For a lambda: the scope that it stands in, and where."""
+    """For a lambda: its enclosing scope and position."""
     constant: bool = False
-    """Whether only what is declared `const` is known, as to a compiler."""
+    """Whether only `const` variables are known, as to a compiler."""
 
 
 class Evaluator:
-    """Evaluates expressions of one text; None stands for what isn't known."""
+    """Evaluates expressions of one text; None means unknown."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
@@ -45,11 +45,11 @@ class Evaluator:
         self._depth = self._spent = 0
 
     def objects(self) -> Iterator[Any]:
-        """Yield what steps and calls have made so far."""
+        """Yield the objects made by steps and calls so far."""
         yield from self._kept.values()
 
     def value(self, expr: cpp.Expr | None, scope: Scope, at: int) -> Any:
-        """Return what an expression stands for at a place."""
+        """Return an expression's value at a place."""
         self._spent += 1
         if expr is None or self._depth > DEEP or self._spent > BUDGET:
             return None
@@ -107,13 +107,13 @@ class Evaluator:
 
     @staticmethod
     def _either(new: Any, old: Any) -> Any:
-        """Return what is known where it isn't whether one thing replaced another."""
+        """Return the common knowledge of two possible values."""
         return new if new == old or isinstance(new, Tensor) else old if isinstance(old, Tensor) else None  # fmt: skip
 
     # names
 
     def value_of_name(self, name: str, scope: Scope, at: int) -> Any:
-        """Return what a name stands for at a place."""
+        """Return a name's value at a place."""
         made_at = [one for one in steps(scope.body) if one.name == name and one.at < at]
         return self._last(name, made_at, scope, at)
 
@@ -139,7 +139,7 @@ class Evaluator:
         return self.value_of_name(name, *scope.outer) if scope.outer else self._outside(name, scope)
 
     def _value_of_step(self, step: Step, scope: Scope) -> Any:
-        """Return what a step makes of its variable; one object for one step."""
+        """Return a variable's value after a step; one object for each step."""
         key = scope, step
         if key not in self._kept:
             self._kept[key] = None
@@ -167,7 +167,7 @@ class Evaluator:
         return None
 
     def _after_loop(self, name: str, loop: cpp.Loop, scope: Scope) -> Any:
-        """Return what the turns of a loop leave in a variable: `while (n < size) n *= 2;`."""
+        """Return a variable's value after a loop: `while (n < size) n *= 2;`."""
         start = int(loop.node.start_byte)
         inside = sorted(
             (one for one in steps(scope.body) if one.name and loop in one.loops),
@@ -193,7 +193,7 @@ class Evaluator:
         return None
 
     def _outside(self, name: str, scope: Scope) -> Any:
-        """Return what a name stands for outside of functions."""
+        """Return a name's value at file scope."""
         last = name.rpartition("::")[2]
         macro, constant = self.unit.macros.get(name), self.unit.constants.get(name)
         if last in {"warpSize", "true", "false"}:
@@ -204,13 +204,13 @@ class Evaluator:
         return convert_to(self.value(constant.init, scope, 0), constant.type) if known and constant else None  # fmt: skip
 
     def size_of(self, written: str, scope: Scope) -> int | None:
-        """Return a type's size in bytes; None where it stands for several types."""
+        """Return a type's size in bytes; None for several types."""
         return bytes_of(written, {**self.unit.type_names, **scope.types})
 
     # conditions
 
     def hold(self, guards: Sequence[Guard], scope: Scope, at: int) -> bool | None:
-        """Return whether all of some conditions hold; None where that isn't known."""
+        """Return whether all conditions hold; None where unknown."""
         held = [(self.value(test, scope, int(test.node.start_byte) if at else 0), wanted) for test, wanted in guards]  # fmt: skip
         if any(value is not None and bool(value) is not wanted for value, wanted in held):
             return False
@@ -239,7 +239,7 @@ class Evaluator:
         return self._value_of_call(expr, scope, args, at)
 
     def _value_of_call(self, expr: cpp.Call, scope: Scope, args: list[Any], at: int) -> Any:
-        """Return what a function of the text gives, a macro, or mathematics."""
+        """Return the value of a call: of a function of the text, a macro, or a mathematical function."""
         function, macro = self.unit.function_named(expr.name), self.unit.macros.get(expr.name)
         local = self.value_of_name(expr.qualified, scope, at) if expr.base is None else None
         if isinstance(local, tuple) and local and isinstance(local[0], Scope):
@@ -268,11 +268,11 @@ class Evaluator:
         return Scope(function.code, given, types)
 
     def of_text(self, words: str, scope: Scope, at: int = 1 << 40) -> Any:
-        """Return what a piece of text stands for, such as a template argument."""
+        """Return the value of a piece of text, such as a template argument."""
         return self.value(parse_expression(words), scope, at)
 
     def value_returned(self, scope: Scope) -> Any:
-        """Return what a function gives back: by its first `return` whose conditions hold."""
+        """Return a function's result: from its first `return` whose conditions hold."""
         for step in steps(scope.body):
             if isinstance(step.part, cpp.Return) and not step.lambdas:
                 held = self.hold(step.guards, scope, step.at)
@@ -282,11 +282,11 @@ class Evaluator:
 
 
 OPEN = frozenset({"scalar_t", "T"})
-"""Names that stand for several types."""
+"""Names of several types."""
 
 
 def bytes_of(written: str, types: Mapping[str, str]) -> int | None:
-    """Return the bytes of a type, names replaced by what they stand for."""
+    """Return the bytes of a type, with names resolved."""
     words = written.strip("() ").split()
     name = " ".join(word for word in words if word not in {"const", "volatile"})
     name = types.get(name, name).removeprefix("::")
@@ -315,7 +315,7 @@ def _holds(part: cpp.Part, at: int) -> bool:
 
 
 def _guards(guard: Guard, at: int) -> bool:
-    """Whether a place is under the same branch of a condition."""
+    """Whether a place is in the same branch of a condition."""
     branch = guard[0].node
     while branch is not None and branch.type != "if_statement":
         branch = branch.parent
@@ -325,6 +325,6 @@ def _guards(guard: Guard, at: int) -> bool:
 
 
 def _begins(step: Step, loop: cpp.Loop) -> bool:
-    """Whether a step is what a `for` begins with."""
+    """Whether a step is the initialiser of a `for`."""
     init = loop.init
     return init is not None and init.node is not None and _holds(init, step.at)

@@ -1,4 +1,4 @@
-"""Reads the host code of a submission for one set of sizes: which kernels it launches, and how."""
+"""Reads the host code of a submission for one set of sizes: its kernels' launches."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,13 +19,13 @@ Three = tuple[int | None, int | None, int | None]
 TENSOR_TYPES = ("Tensor", "torch::Tensor", "at::Tensor", "torch::autograd::Variable")
 CHECKS = ("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL", "assert")
 QUIET = (*CHECKS, "AT_", "CHECK_", "DISPATCH", "printf")
-"""How the names of calls begin that write to no tensor."""
+"""Prefixes of calls that write to no tensor."""
 RANKS = (2, 4, 3, 1, 5)
-"""Numbers of dimensions of tensors of which nothing is known, the likeliest first."""
+"""Numbers of dims to try for unknown tensors, the likeliest first."""
 MOST_ROOTS = 32
-"""Host functions of one text that are read; answers have a handful."""
+"""Most host functions read in one text; answers have a handful."""
 DEEP = 4
-"""Calls of host functions from the one that Python calls to a launch."""
+"""Deepest calls of host functions between Python and a launch."""
 _SMALL = re.compile(
     r"kernel|ksize|stride|pad|dilat|group|axis|^dim$|tile|block|num_heads", re.IGNORECASE
 )
@@ -37,15 +37,15 @@ _EXTENT = re.compile(
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes to try: of each tensor that a host function takes, and its plain numbers."""
+    """Sizes to try for a host function's tensors and plain numbers."""
 
     name: str
     tensors: tuple[tuple[int, ...] | None, ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
     by_rank: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    """For tensors of which only the number of dimensions can be told."""
+    """Shapes for tensors with only a known number of dims."""
     number: int = 300
-    """For plain integers of which nothing is known."""
+    """Values for unknown plain integers."""
     real: bool = False
     """Whether they are the task's own."""
     function: str = ""
@@ -56,7 +56,7 @@ class Sizes:
 
 @dataclass(frozen=True, eq=False)
 class Launch:
-    """A kernel launch as the host code makes it for one set of sizes."""
+    """A kernel launch by the host code for one set of sizes."""
 
     call: cpp.Launch
     host: Function
@@ -65,7 +65,7 @@ class Launch:
     block: Three
     shared: int | None
     arguments: tuple[Any, ...]
-    """Numbers, and tensors where pointers to their memory are given; None for what isn't known."""
+    """Arguments: numbers, and tensors in place of pointers; None for unknown ones."""
     template: tuple[str, ...]
 
     @property
@@ -77,13 +77,13 @@ class Launch:
 
 @dataclass(frozen=True)
 class HostRun:
-    """What one host function does for one set of sizes."""
+    """One host function's behaviour for one set of sizes."""
 
     launches: tuple[Launch, ...]
     tensors: tuple[Tensor, ...]
     returned: tuple[Tensor, ...]
     refused: bool
-    """A check of its own says that these sizes are not allowed."""
+    """Whether its own check refuses these sizes."""
 
     @property
     def plain(self) -> bool:
@@ -93,7 +93,7 @@ class HostRun:
 
 
 def run_host(unit: Unit, function: Function, sizes: Sizes) -> HostRun:
-    """Read one host function for one set of sizes: with tensors of the first rank that it asks nothing else of."""
+    """Read one host function for one set of sizes, with tensors of the first rank that fits."""
     runs = [_run(unit, function, sizes, rank) for rank in RANKS[: 1 if sizes.real else None]]
     return next((run for run in runs if run.plain), runs[0])
 
@@ -112,7 +112,7 @@ def _run(unit: Unit, function: Function, sizes: Sizes, rank: int) -> HostRun:
 
 
 def _argument(parameter: Parameter, sizes: Sizes, inputs: list[Tensor], rank: int) -> Any:
-    """Return what a parameter holds when the function is called from Python."""
+    """Return a parameter's value in a call from Python."""
     if parameter.kind.split("<")[-1].rstrip("> ") in TENSOR_TYPES:
         known = sizes.tensors[len(inputs)] if len(inputs) < len(sizes.tensors) else None
         shape = known or sizes.by_rank.get(rank)
@@ -127,14 +127,14 @@ def _argument(parameter: Parameter, sizes: Sizes, inputs: list[Tensor], rank: in
 
 @dataclass
 class _Reading:
-    """What the calls of host code do, from one function that Python calls."""
+    """Reads the calls of host code, from one function that Python calls."""
 
     unit: Unit
     evaluator: Evaluator
     refused: bool = False
 
     def launches(self, function: Function, scope: Scope, deep: int) -> Iterator[Launch]:
-        """Yield the launches of a function and of those that it calls, up to where it ends."""
+        """Yield the launches of a function and of those that it calls, up to its end."""
         for step in steps(scope.body):
             held = self.evaluator.hold(step.guards, scope, step.at)
             if held is False:
@@ -163,7 +163,7 @@ class _Reading:
             yield from self.launches(function, inner, deep + 1)
 
     def _note(self, call: cpp.Call, scope: Scope, step: Step) -> None:
-        """Note a check that fails, and what a call may write to."""
+        """Record a failed check, and tensors that a call may write to."""
         if call.base is None and call.name.startswith(CHECKS) and call.args:
             self.refused |= self.evaluator.value(call.args[0], scope, step.at) is False
         own = self.unit.function_named(call.name) is not None and call.base is None
@@ -175,7 +175,7 @@ class _Reading:
                 tensor.touched.add("library" if writes else call.name)
 
     def results(self, scope: Scope) -> Iterator[Any]:
-        """Yield what a function gives back."""
+        """Yield a function's results."""
         for step in steps(scope.body):
             if isinstance(step.part, cpp.Return) and not step.lambdas:
                 value = self.evaluator.value(step.part.value, scope, step.at)
@@ -194,7 +194,7 @@ class _Reading:
         return Launch(call, host, kernel, grid, block, shared, tuple(map(of, call.args)), template)
 
     def _kernel(self, call: cpp.Launch, scope: Scope) -> tuple[str, tuple[str, ...]]:
-        """Return the kernel and its template arguments; a variable stands for the first it may hold."""
+        """Return the kernel and its template arguments; for a variable, the first one it may hold."""
         made = (one.part for one in steps(scope.body) if one.name == call.kernel)
         words = " ".join(text(one.init.node) for one in made if isinstance(one, cpp.Declare) and one.init)  # fmt: skip
         for kernel in self.unit.kernels if self.unit.function_named(call.kernel) is None else ():

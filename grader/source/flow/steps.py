@@ -1,4 +1,4 @@
-"""What a function does, in the order of its text: each step with the conditions and loops that it stands under."""
+"""The steps of a function in the order of its text, each with the conditions and loops around it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from functools import lru_cache
 from grader.source import cpp
 
 CHANGES = frozenset({"erase", "insert", "push_back", "emplace_back", "pop_back", "resize", "clear"})
-"""Methods that change a list, after which nothing is known of it."""
+"""Methods that change a list, which becomes unknown."""
 Guard = tuple[cpp.Expr, bool]
-"""A condition, and whether it has to hold."""
+"""A condition, and whether it must hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,18 +20,18 @@ class Step:
     guards: tuple[Guard, ...]
     loops: tuple[cpp.Loop, ...]
     lambdas: int
-    """How many lambdas it stands in."""
+    """Number of lambdas around it."""
     ends_turn: bool
-    """Whether it is what a `for` does after each turn."""
+    """Whether it is the increment of a `for`."""
 
     @property
     def at(self) -> int:
-        """Where it stands."""
+        """Its position."""
         return int(self.part.node.start_byte) if self.part.node is not None else 0
 
     @property
     def name(self) -> str:
-        """The variable that it gives a value to; empty where it gives none."""
+        """The variable that it assigns; empty where none."""
         match self.part:
             case cpp.Declare(name=name):
                 return name

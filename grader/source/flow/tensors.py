@@ -1,4 +1,4 @@
-"""The tensors of host code: what makes them, what their methods give, and `dim3`."""
+"""The tensors of host code: factories, methods, and `dim3`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FRESH = {
     **dict.fromkeys(("zeros", "zeros_like", "new_zeros"), "zeros"),
     **dict.fromkeys(("full", "full_like", "ones", "ones_like", "rand", "randn"), "filled"),
 }
-"""Factories, and what they leave in the memory."""
+"""Factories, with the initial contents of memory."""
 KEEPS_SIZES = frozenset({"contiguous", "clone", "detach", "to", "cuda", "cpu", "float", "half", "type", "toType"})  # fmt: skip
 FACTS = frozenset({"scalar_type", "options", "device", "dtype", "is_cuda", "is_contiguous", "get_device", "stride", "nbytes"})  # fmt: skip
 POINTERS = frozenset({"data_ptr", "data", "mutable_data_ptr", "const_data_ptr"})
@@ -21,7 +21,7 @@ POINTERS = frozenset({"data_ptr", "data", "mutable_data_ptr", "const_data_ptr"})
 
 @dataclass(slots=True, eq=False)
 class Tensor:
-    """A host tensor, or a pointer to its memory: where it came from and its sizes, as far as they are known."""
+    """A host tensor, or a pointer to its memory, with its origin and known sizes."""
 
     name: str
     sizes: tuple[int, ...] | None = None
@@ -31,7 +31,7 @@ class Tensor:
     """The tensor that it was made from."""
     node: Node = None
     touched: set[str] = field(default_factory=set)
-    """What the host did with it: `zero_`, `copy_`, ..., or `library` where one got it."""
+    """The host's operations on it: `zero_`, `copy_`, ..., or `library` if passed to one."""
 
     @property
     def numel(self) -> int | None:
@@ -48,7 +48,7 @@ def made_tensor(call: Call, sizes: Any) -> Tensor:
 
 
 def of_method(tensor: Tensor, call: Call, args: list[Any]) -> Any:
-    """Return what a method of a tensor gives; a pointer is the tensor that it leads to."""
+    """Return the result of a tensor's method; a pointer is represented by its tensor."""
     name, sizes = call.name, tensor.sizes
     if name == "size" and args and isinstance(args[0], int) and sizes is not None:
         return sizes[args[0]] if -len(sizes) <= args[0] < len(sizes) else None

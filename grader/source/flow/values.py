@@ -1,4 +1,4 @@
-"""C's arithmetic on numbers that may not be known: None stands for one that isn't."""
+"""C's arithmetic on possibly unknown numbers, where None means unknown."""
 
 import math
 import operator
@@ -40,7 +40,7 @@ OPERATORS: Mapping[str, Callable[[Any, Any], Number]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-"""Operators; None where a result has no value."""
+"""Operators; they return None for undefined results."""
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "ceil": math.ceil,
     "floor": math.floor,
@@ -53,7 +53,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "min": min,
     "max": max,
 }
-"""Mathematical functions, without what C adds to their names."""
+"""Mathematical functions, without C's suffixes."""
 
 
 def binary(op: str, left: Any, right: Any) -> Number:
@@ -80,7 +80,7 @@ def _computed_number(function: Callable[..., Any] | None, numbers: Sequence[Any]
 
 
 def convert_to(value: Any, written: str) -> Any:
-    """Return a number as a variable of a type holds it; anything else as it is."""
+    """Return a number converted to a variable's type; anything else unchanged."""
     letter = type_letter(written)
     if letter in "iul" and isinstance(value, float):
         return int(value) if math.isfinite(value) else None

@@ -1,1 +1,1 @@
-"""Edits that put one thing right with the author's own names: what rules' local fixes and `repair.fixes` are made of."""
+"""Rewritings that fix one defect with the author's own names, for rules' local fixes and `repair.fixes`."""

@@ -1,4 +1,4 @@
-"""The fix of an exchange under a condition that lanes of a warp don't share: it runs in all lanes."""
+"""The fix of an exchange in a divergent branch: all lanes run it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWN = "let every lane take part in the exchange"
 
 
 def branch_of(where: Node, cause: Node | None) -> Node | None:
-    """Return the `if` whose condition keeps lanes away, where it stands around the exchange."""
+    """Return the `if` around the exchange whose condition excludes lanes."""
     nodes = around(cause) if cause is not None else ()
     branch = next((node for node in nodes if node.type == "if_statement"), None)
     inside = branch is not None and branch.start_byte < where.start_byte < branch.end_byte
@@ -29,7 +29,7 @@ def branch_of(where: Node, cause: Node | None) -> Node | None:
 
 
 def all_lanes(unit: Unit, where: Node, branch: Node) -> tuple[Fix, ...]:
-    """Return the fix that runs an exchange before its branch: the lanes that this keeps away bring their own value."""
+    """Return the fix that runs an exchange before its branch, where excluded lanes contribute their own value."""
     loops = [loop for loop in enclosing_loops(where) if branch.start_byte < loop.start_byte]
     own, alone = loops[-1] if loops else simple_statement(where), only_statement(branch)
     if own == branch:  # the exchange is in a helper that the branch calls
@@ -43,20 +43,20 @@ def all_lanes(unit: Unit, where: Node, branch: Node) -> tuple[Fix, ...]:
 
 
 def _leave_branch(unit: Unit, own: Node) -> Edit | None:
-    """Take a statement out of a branch."""
+    """Move a statement out of a branch."""
     if own.parent is None or own.parent.type != "compound_statement":
         return unit.edit(own.start_byte, own.end_byte, ";")
     return delete_lines_of(unit, own)
 
 
 def _replace_branch(unit: Unit, branch: Node, made: str) -> Edit | None:
-    """Put another statement in place of the branch."""
+    """Replace the branch by another statement."""
     whole = statement(branch)
     return unit.edit(whole.start_byte, whole.end_byte, made)
 
 
 def _outdent(unit: Unit, own: Node, branch: Node) -> str:
-    """Return a statement's text as it stands where the branch begins."""
+    """Return a statement's text with the branch's indentation."""
     base = indent_of(unit, statement(branch))
     more = " " * max(len(indent_of(unit, own)) - len(base), 0)
     first, *rest = text(own).split("\n")

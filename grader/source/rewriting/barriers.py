@@ -27,7 +27,7 @@ TURN = "meet at a barrier at the end of each turn of the loop"
 def separate(unit: Unit, first: Node, second: Node) -> Iterator[Fix]:
     """Yield the ways to put a barrier between two accesses, the likeliest first.
 
-    A barrier stands only where all threads arrive; one in a loop's turn keeps its accesses from the next turn's.
+    A barrier is inserted only where all threads arrive; one at the end of an iteration separates it from the next.
     """
     block = common_block(first, second)
     outer = [one for one in around(second) if one.type == "compound_statement"]
@@ -41,7 +41,7 @@ def separate(unit: Unit, first: Node, second: Node) -> Iterator[Fix]:
 
 
 def _each_turn(unit: Unit, first: Node, second: Node) -> Iterator[Fix]:
-    """Yield a barrier at the end of the turns of the loops that hold both accesses, the innermost two."""
+    """Yield a barrier at the end of the iterations of the two innermost loops around both accesses."""
     bodies = (loop.child_by_field_name("body") for loop in enclosing_loops(first))
     both = [
         body

@@ -1,4 +1,4 @@
-"""What a changed run proved of a launch: what it had to be given, written into the host code."""
+"""Writes the right argument of a launch, proved by a counterfactual run, into the host code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ IN_PYTHON = {
     "x - 1": "{} - 1",
     "x // 2": "{} // 2",
 }
-"""How a number is written that had to be passed, of another."""
+"""Formulas of the right number from the passed one."""
 IN_CPP = IN_PYTHON | {"sqrt(x)": "sqrtf({})", "1 / sqrt(x)": "rsqrtf({})", "x // 2": "{} / 2"}
 
 
@@ -38,7 +38,7 @@ _NAME = re.compile(r"[A-Za-z_][\w.]*")
 
 @dataclass(frozen=True)
 class _Argument:
-    """What a launch is given, at the place of the host code that has it to blame."""
+    """A launch's wrong argument, at the host code's place to blame."""
 
     source: Source
     place: Place
@@ -58,7 +58,7 @@ class _Argument:
         return self.place.language == "python"
 
     def instead(self) -> str:
-        """Return what had to be passed; empty where that can't be written."""
+        """Return the right argument's text; empty where that is impossible."""
         match self.change.after:
             case changes.PassedNumber(formula=formula, of=str() as number):
                 return self._formula(formula, from_task=bool(number))
@@ -75,7 +75,7 @@ class _Argument:
         return ""
 
     def _formula(self, formula: str, *, from_task: bool) -> str:
-        """Return a formula of what is passed now; of a number of the task: of the only name in it."""
+        """Return a formula of the present argument; for a number of the task, of the only name in it."""
         given, formulas = self.text, IN_PYTHON if self.in_python else IN_CPP
         if from_task:
             names = set(re.findall(r"(?<![\w.])[A-Za-z_][\w.]*", given)) - {"float", "int"}
@@ -85,7 +85,7 @@ class _Argument:
         return written.format(given if bare or written.endswith("f({})") else f"({given})")
 
     def _weight(self, name: str) -> str:
-        """Return a weight that is passed, without what is made of it."""
+        """Return the weight behind an argument, without operations on it."""
         own = re.match(rf"[\w.]*\.{re.escape(name.rpartition('.')[2])}\b", self.text)
         return (
             own[0] + ".contiguous()" * (".contiguous()" in self.text) if own and "." in name else ""
@@ -95,7 +95,7 @@ class _Argument:
         return self.text.replace(plain(self.text), name) if name else ""
 
     def _name_in_function(self, name: str) -> str:
-        """Return what the function around the argument calls an input of the task; another name as it is."""
+        """Return the local name of a task's input in the function around the argument; other names unchanged."""
         wanted = re.fullmatch(r"input (\d+)", name)
         if wanted is None:
             return name if _NAME.fullmatch(name) else ""
@@ -131,7 +131,7 @@ class _Argument:
 def changed_argument(
     source: Source, place: Place, change: changes.OtherArgument
 ) -> tuple[Edit, ...]:
-    """Return the edits that pass what a launch had to be given for a run to be right; none where that can't be written."""
+    """Return the edits that pass the right argument of a counterfactual run; none where that is impossible."""
     argument = _Argument(source, place, change)
     if change.receiver == THE_GRID or argument.text != change.given:
         return ()

@@ -1,6 +1,6 @@
-"""What a changed run proved of a kernel's line, written into it: another sign, number or name, or one step more.
+"""Writes the change of a counterfactual run into a kernel's line: another sign, number or name, or one more step.
 
-The line is read as words, so that CUDA and Triton are changed alike.
+The line is split into words, so that CUDA and Triton are handled alike.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ VERBS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "rem": "%", "and": "&", "or": "|",
     "ex2": "exp2", "lg2": "log2", "rcp": "1 /", "mov": "nothing",
 }  # fmt: skip
-"""What PTX's operators are called in a text."""
+"""Names of PTX's operators in source text."""
 BETWEEN = frozenset("+-*/%&|")
 WORD = re.compile(
     r"[A-Za-z_]\w*(?:\.\w+)*|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?[fFuUlL]*|[<>]{3}|[<>]{2}=?|[<>=!]=|->|&&|\|\||//|[-+*/%&|]=|\S"
@@ -40,9 +40,9 @@ _CALLS = {
     "square": ("({0} * {0})", "({0} * {0})"),
     "inf": ('float("inf")', "INFINITY"),
 }
-"""How Triton and CUDA write what a run put in."""
+"""Source forms of inserted steps in Triton and CUDA."""
 Change = tuple[int, int, str]
-"""From where to where on the line, and what stands there instead."""
+"""Start and end on the line, and the new text."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ChangedLine:
 
     @cached_property
     def words(self) -> list[re.Match[str]]:
-        """What stands on it before a comment."""
+        """Its words before a comment."""
         return list(WORD.finditer(re.sub(r"#.*" if self._in_triton else r"//.*", "", self.text)))
 
     @property
@@ -73,7 +73,7 @@ class ChangedLine:
         return Edit(start=start + change[0], end=start + change[1], text=change[2])
 
     def exact(self) -> list[Change]:
-        """Return the places of what the run changed, where the line has a word for it."""
+        """Return the places of the changed value, where the line has a word for it."""
         match self.change:
             case changes.OtherComparison(before=before, after=after):
                 return list(self._comparisons(before.name, after.name))
@@ -92,7 +92,7 @@ class ChangedLine:
         return []
 
     def likely(self) -> list[Change]:
-        """Return ways to write what the line has no word for."""
+        """Return ways to write a change of a value without a word in the line."""
         match self.change:
             case changes.OtherOperand(before=before, after=after):
                 old, new = (self.name_where_made(one) for one in (before, after))
@@ -106,13 +106,13 @@ class ChangedLine:
         return []
 
     def _whole_of(self, sign: re.Match[str]) -> Change:
-        """Return all that the line sets something to."""
+        """Return the whole right side of the line's assignment."""
         end = self.words[-1].start() if self.words[-1][0] == ";" else len(self.text.rstrip())
         start = sign.end() + len(self.text[sign.end() :]) - len(self.text[sign.end() :].lstrip())
         return start, end, self.text[start:end]
 
     def _arguments(self) -> list[Change]:
-        """Return what stands between the brackets and commas of calls, the last first."""
+        """Return the arguments of calls, the last first."""
         return [(*one.span(1), one[1]) for one in _ARGUMENT.finditer(self.text)][::-1]
 
     @property
@@ -123,7 +123,7 @@ class ChangedLine:
         )
 
     def of_both(self) -> list[list[Change]]:
-        """Return ways to write a change of two values: each in the other's place, or the same step with both."""
+        """Return ways to write a change of two values: exchanged, or with the same step on both."""
         match self.change:
             case changes.OtherOperand(before=before, after=after):
                 names = {self.name_of(before), self.name_of(after)} - {""}
@@ -141,11 +141,11 @@ class ChangedLine:
         return [(*word.span(), word[0]) for word in reversed(used)]
 
     def name_of(self, value: changes.KernelValue) -> str:
-        """Return what the text calls a value; nothing where it has no name for it."""
+        """Return a value's name in the text; empty where it has none."""
         return self.name_where_made(value) if value.named else ""
 
     def name_where_made(self, value: changes.KernelValue) -> str:
-        """Return an index of the launch, a parameter, or the name that a value's line sets; nothing where that is none or several."""
+        """Return an index of the launch, a parameter, or the name that a value's line assigns; empty where it is not unique."""
         if value.origin == "argument":
             return "".join(_parameters(self.source, self.place)[value.number : value.number + 1])
         if value.origin == "index":
@@ -155,7 +155,7 @@ class ChangedLine:
         return names.pop() if len(names) == 1 else ""
 
     def _index(self, register: str) -> str:
-        """Return what the text calls an index of the launch."""
+        """Return the source form of an index of the launch."""
         special = re.fullmatch(r"%(n?)(tid|ctaid)\.([xyz])", register)
         if special and self._in_triton:
             program = f"tl.program_id({'xyz'.index(special[3])})"
@@ -165,16 +165,16 @@ class ChangedLine:
         return f"{grid[special[1] + special[2]]}.{special[3]}" if special else ""
 
     def beside(self, step: changes.Operation) -> str:
-        """Return what an operation takes beside its value: a number as it is, or what the text calls another value."""
+        """Return an operation's second operand: a number, or the text's name of another value."""
         return step.number or (self.name_of(step.values[0]) if len(step.values) == 1 else "")
 
     def _each(self, old: str, new: str) -> list[Change]:
         return [(*word.span(), new) for word in self.words if word[0] == old != new]
 
     def _comparisons(self, before: str, after: str) -> Iterator[Change]:
-        """Yield the sign of a comparison as the run had it; compilers turn comparisons round, and where code jumps negate them."""
+        """Yield the changed sign of a comparison; compilers may reverse comparisons, and negate them for jumps."""
         if {before, after} in ({"ge", "gt"}, {"lt", "le"}) and (end := _TURNS.search(self.text)):
-            yield (*end.span(1), f"tl.cdiv({end[2]}, {end[3]})")  # one turn more
+            yield (*end.span(1), f"tl.cdiv({end[2]}, {end[3]})")  # one more iteration
             return
         ways = [(before, after), (_NEGATED[before], _NEGATED[after])]
         turned = [(_TURNED[one], _TURNED[other]) for one, other in ways]
@@ -211,7 +211,7 @@ class ChangedLine:
         return [(a, b, self._bracketed(a, b, text, step.name)) for a, b, text in made if text]
 
     def _bracketed(self, start: int, end: int, text: str, verb: str) -> str:
-        """Return a step with the brackets that it needs where it stands, and no others."""
+        """Return a step with only the parentheses that it needs in its place."""
         before, after = self.text[:start].rstrip()[-1:], self.text[end:].lstrip()[:1]
         alone = before in set("(,=[") and after in {"", *"]),;"}
         sign = VERBS.get(verb, verb)
@@ -232,7 +232,7 @@ class ChangedLine:
         return self._filled_in(step.name, own, number or "0.0")
 
     def _where(self, step: changes.Operation, text: str) -> str:
-        """Return a value that counts only under a condition."""
+        """Return a value masked by a condition."""
         name = self.name_where_made(step.values[0])
         filler = step.number.replace("inf", self._filled_in("inf")) if "inf" in step.number else f"{step.number}.0"  # fmt: skip
         sides = (text, filler) if step.name == "if" else (filler, text)
@@ -240,7 +240,7 @@ class ChangedLine:
         return form.format(name, *sides) if name else ""
 
     def _added_up(self, verb: str) -> Iterator[Change]:
-        """Yield what a loop sets anew added to what it was before."""
+        """Yield an assignment in a loop rewritten as an accumulation."""
         for sign in [one for one in self._assignments()[:1] if one[0] == "="]:
             end = self.words[-1].start() if self.words[-1][0] == ";" else len(self.text)
             name = self.words[self.words.index(sign) - 1][0]
@@ -267,7 +267,7 @@ _SUMS = re.compile(r"(?<=[\w)\]])\s*[-+](?!=)")
 
 
 def _is_looser(text: str, sign: str) -> bool:
-    """Whether a sign beside an expression would take only a part of it."""
+    """Whether a sign beside an expression would bind to only a part of it."""
     inside = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
     while (less := inside.sub("x", text)) != text:
         text = less
@@ -279,7 +279,7 @@ _SETS = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
 
 
 def names_set(line: str) -> set[str]:
-    """Return the names that a line sets, without what stands in round brackets, but for a loop's own."""
+    """Return the names that a line assigns outside parentheses, and a loop's own."""
     line, before = re.sub(r"\bfor\s*\(", "", line), ""
     while line != before:
         line, before = re.sub(r"\([^()]*\)", "", line), line
@@ -287,7 +287,7 @@ def names_set(line: str) -> set[str]:
 
 
 def _parameters(source: Source, place: Place) -> Sequence[str]:
-    """Return the names of the parameters of the kernel that a place lies in."""
+    """Return the parameter names of the kernel around a place."""
     for unit in source.units:
         for kernel in unit.kernels:
             whole = unit.place(kernel.node)

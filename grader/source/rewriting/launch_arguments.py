@@ -1,4 +1,4 @@
-"""Fixes of what a launch or a call hands over: pointers of another type, and arguments that are missing."""
+"""Fixes of arguments of launches and calls: pointers of a wrong type, and missing arguments."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from grader.source.cpp_types import canonical, known_at
 from grader.source.nodes import text
 
 SPELLED = {"long": "int64_t", "half": "at::Half"}
-"""What `data_ptr` is asked for where C++ calls the type otherwise."""
+"""Type names for `data_ptr` that differ from the C++ names."""
 MOST = 3
-"""Arguments that are put in at most."""
+"""Most arguments that are inserted."""
 _POINTER = re.compile(r"(.*\.(?:mutable_|const_)?data_ptr<)\s*[\w:]+\s*(>\(\))", re.DOTALL)
 
 
 def element_type(parameter: Parameter) -> str:
-    """Return the type of what a pointer points to, or of the number itself."""
+    """Return a pointer's target type, or the number's own type."""
     return (canonical(parameter.type) or "").removeprefix("const ").rstrip("*")
 
 
@@ -31,7 +31,7 @@ def as_parameter(
 ) -> tuple[Fix, ...]:
     """Return the fix that takes a tensor's data pointer in the type that the kernel's parameter has.
 
-    `known_as` is what that type is called at the launch, where it is a template's.
+    `known_as` is that type's name at the launch, for a template.
     """
     base = known_as or element_type(parameter)
     found = _POINTER.fullmatch(text(argument))
@@ -43,16 +43,16 @@ def as_parameter(
 
 
 def pass_the_rest(unit: Unit, launch: Launch, kernel: Kernel) -> tuple[Fix, ...]:
-    """Return the fix that passes what a launch leaves out, where the host knows the parameters' names."""
+    """Return the fix that passes a launch's missing arguments, where host variables have the parameters' names."""
     return with_all_arguments(unit, launch.node, launch.arguments, kernel.parameters)
 
 
 def with_all_arguments(
     unit: Unit, at: Node, given: Sequence[Node], parameters: Sequence[Parameter]
 ) -> tuple[Fix, ...]:
-    """Return the fix that passes what a call leaves out: the variables of the parameters' names.
+    """Return the fix that passes a call's missing arguments: the variables with the parameters' names.
 
-    They go where most of the other arguments then stand at their own names.
+    They are inserted where most of the other arguments then match their names.
     """
     known, lacking = known_at(unit, at), len(parameters) - len(given)
     if not given or not 0 < lacking <= MOST:
@@ -76,7 +76,7 @@ def with_all_arguments(
 def _at_their_names(
     given: Sequence[Node], parameters: Sequence[Parameter], way: Sequence[int]
 ) -> int:
-    """Return how many arguments name their parameter, where others are put in at these places."""
+    """Return the number of arguments with their parameter's name, after insertions at these places."""
     names = [parameter.name for k, parameter in enumerate(parameters) if k not in way]
     return sum(
         re.search(rf"\b{re.escape(name)}\b", text(node)) is not None
@@ -90,6 +90,6 @@ def _word(parameter: Parameter, known: dict[str, str]) -> str:
 
 
 def data_of(parameter: Parameter, tensor: str = "") -> str:
-    """Return the data pointer of a tensor, in the type of a kernel's parameter; of the one of its name by default."""
+    """Return the data pointer of a tensor (default: of the parameter's name), in the type of a kernel's parameter."""
     base = element_type(parameter)
     return f"{tensor or parameter.name}.data_ptr<{SPELLED.get(base, base)}>()"

@@ -1,4 +1,4 @@
-"""Fixes of reductions: whole steps, with the author's own names."""
+"""Fixes of reductions: complete steps, with the author's own names."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ FULL = "0xffffffff"
 
 
 def _combine(step: WarpStep, other: str) -> str:
-    """Return the statement that takes another value in."""
+    """Return the statement that accumulates another value."""
     name = next((one for one in ("max", "min") if one in step.words), "")
     return f"{step.value} = {name}({step.value}, {other});" if name else f"{step.value} += {other};"
 
 
 def declared_type(function: Node, name: str) -> str:
-    """Return the type that a local variable is declared with; `float` where it can't be told."""
+    """Return a local variable's declared type; `float` where unknown."""
     kinds = (one.type for one in variables(function) if one.name == name)
     kind = next(kinds, "float")
     return "float" if kind == "auto" else kind
@@ -49,7 +49,7 @@ def block_reduction(step: WarpStep, *, warps_done: bool) -> str:
 
 
 def join_warps(steps: Sequence[WarpStep]) -> Iterator[Fix]:
-    """Yield the ways to add the warps' parts together, at each place where they are left apart."""
+    """Yield the ways to combine the warps' parts, at each place where they are not combined."""
     pairs = [(step.unit, step.statement, step) for step in steps]
     whole = [replace_node(u, at, block_reduction(step, warps_done=False)) for u, at, step in pairs]
     yield from fix(

@@ -1,4 +1,4 @@
-"""Rewrites of fixed shared arrays that are too large: make dynamic, or do without."""
+"""Rewritings of too large fixed shared arrays: make them dynamic, or remove them."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def _holds(outer: Node, inner: Node) -> bool:
 
 
 def unstage(unit: Unit, kernel: Kernel, array: Declare) -> tuple[Fix, ...]:
-    """Do without an array that holds a copy of global memory, `s[i] = x[base + i]`.
+    """Remove an array with a copy of global memory, `s[i] = x[base + i]`.
 
-    Where it was read, what was last stored in it is computed instead: `x[base + i]`, or after
-    `s[i] = expf(s[i] - top)` that expression of it, as long as nothing in it changes later.
+    Each read of it is replaced by the last stored expression: `x[base + i]`, or after `s[i] = expf(s[i] - top)` that
+    expression of it, if no operand changes later.
     """
     subscripts = [subscript_of(node) for node in uses(unit, kernel, array)]
     known = [node for node in subscripts if node is not None]
@@ -66,20 +66,20 @@ def unstage(unit: Unit, kernel: Kernel, array: Declare) -> tuple[Fix, ...]:
 
 
 def _evaluation_order(node: Node) -> int:
-    """Return a key in the order of evaluation: a store comes after what its right side reads."""
+    """Return a key in the order of evaluation: a store comes after the reads of its right side."""
     parent = node.parent
     return parent.end_byte if _is_store(node) and parent is not None else node.start_byte
 
 
 def _at(held: tuple[str, str], index: str) -> str:
-    """Return what an element holds, for another index than the one it was stored with."""
+    """Return an element's expression, for another index than the one it was stored with."""
     return re.sub(rf"\b{re.escape(held[0])}\b", index, held[1])
 
 
 def _stored_element(
     store: Node, held: tuple[str, str] | None, index: str, kernel: Kernel, texts: dict[int, str]
 ) -> tuple[str, str] | None:
-    """Return the index and the expression of what a store leaves in its element, if it can be told later."""
+    """Return the index and the expression of a store, if the expression stays valid."""
     right = store.parent.child_by_field_name("right") if store.parent is not None else None
     operator = text(store.parent.child_by_field_name("operator")) if store.parent else ""
     if right is None or index.isdigit():
@@ -108,7 +108,7 @@ def _with(node: Node, texts: dict[int, str]) -> str:
 
 
 def _is_lasting(right: Node, index: str, store: Node, kernel: Kernel) -> bool:
-    """Whether an expression gives the same value at the end of the kernel as where it stands."""
+    """Whether an expression has the same value at the end of the kernel."""
     names = names_in(right) - {index}
     loops = list(enclosing_loops(store))
     if kernel.body is None or not loops:
@@ -127,7 +127,7 @@ def _statement(node: Node) -> Node:
 
 
 def subscript_of(node: Node) -> Node | None:
-    """Return the subscript that a name is the array of; None where it stands for something else."""
+    """Return the subscript of an array's name; None for other uses."""
     parent = node.parent
     if parent is None or parent.type != "subscript_expression":
         return None
@@ -149,7 +149,7 @@ def _is_store(subscript: Node) -> bool:
 
 
 def _drop_store(unit: Unit, store: Node) -> Edit | None:
-    """Remove the copying statement, and the loop around it where it does nothing else."""
+    """Remove the copying statement, and the loop around it if it does nothing else."""
     statement = _statement(store)
     parent = statement.parent
     if parent is not None and parent.type == "compound_statement":

@@ -1,4 +1,4 @@
-"""Fixed shared arrays with as many elements as there are threads to use them: smaller ones, larger ones."""
+"""Rewritings of the sizes of fixed shared arrays to the number of threads that use them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from grader.source.nodes import text
 
 LESS = re.compile(r"(.+?)\s*(?:/|-)\s*\d+", re.DOTALL)
 COUNTS = (32, 256, 1024)
-"""Warps or lanes, the usual block, and the largest block: an array holds one element for each of them."""
+"""Usual array sizes: one element for each warp or lane, each thread of a usual block, or of the largest block."""
 MOST_THREADS = 1024
-"""Threads that a block may have."""
+"""Most threads of a block."""
 
 
 def cap(unit: Unit, array: Declare, count: int) -> tuple[Fix, ...]:
-    """Give the array as many elements as a block can have threads: more than one for each has no use."""
+    """Limit the array to the largest number of threads of a block, since one element for each suffices."""
     if len(array.sizes) != 1 or count <= MOST_THREADS:
         return ()
     edit = replace_node(unit, array.sizes[0], str(MOST_THREADS))
@@ -28,7 +28,7 @@ def cap(unit: Unit, array: Declare, count: int) -> tuple[Fix, ...]:
 
 
 def enlarge_array(unit: Unit, array: Declare, threads: int = 0) -> Iterator[Fix]:
-    """Yield fixes that give an array more room: `[N]` for `[N / 2]`, or one element a thread or warp."""
+    """Yield fixes that enlarge an array: `[N]` for `[N / 2]`, or one element for each thread or warp."""
     if array.extern:
         return
     whole = [(dim, found[1]) for dim in array.sizes if (found := LESS.fullmatch(text(dim)))]
