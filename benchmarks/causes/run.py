@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,8 +49,9 @@ def main() -> None:
     programs = sorted(of_half, key=lambda one: one.order)[asked.start :: asked.every]
     with ThreadPoolExecutor(asked.jobs) as pool:
         rows = []
-        for row in pool.map(lambda one: _graded(grading, one, asked.cache), programs):
-            rows.append(row)
+        graded = [pool.submit(_graded, grading, one, asked.cache) for one in programs]
+        for done in as_completed(graded):
+            rows.append(row := done.result())
             print(json.dumps(row) if asked.keep is None else _short(row), flush=True)
             if asked.keep is not None:
                 with asked.keep.open("a") as kept:

@@ -78,7 +78,7 @@ class Search:
         """Yield batches of changes, the likeliest first, each as large as one guest should try."""
         possible = [one for one in self._all if self._concerns.may(one)]
         if self._known.caused:
-            possible = [one for one in possible if self._line(one) in self._suspects]
+            possible = [o for o in possible if self._line(o) in self._suspects or _constructs(o)]
         while possible and self._left > 0:
             possible.sort(key=self.unlikely)
             some = self._as_many()
@@ -223,3 +223,8 @@ class Search:
         if few.blocks:
             return self._trial.may_be_right(outputs, few)
         return [share == 1.0 for share in self._trial.right(outputs)]
+
+
+def _constructs(change: Change) -> bool:
+    """Whether it changes what a constructor keeps: what a kernel was seen to read and leave out may be handed over wrongly."""
+    return change.text is not None and change.text.constructs

@@ -137,11 +137,11 @@ class Trial:
             for workload in task.judged
             if workload.name in ran and task.expects
         ]
+        runs = tuple(result.run for result in results)
         probes = (
             *judge.side_effects(references, [result.result for result in results]),
-            *judge.own_weights(task, comparisons),
+            *judge.own_weights(task, comparisons, runs),
         )
-        runs = tuple(result.run for result in results)
         verdict = verdict_of(self.grading, task, self.build, runs, comparisons, probes)
         spared = tuple(result.run.workload for result in asked if result.spared)
         return Seen(verdict, runs, tuple(comparisons), probes, left_out=spared)

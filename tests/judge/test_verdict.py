@@ -361,6 +361,15 @@ def test_wrong_only_with_the_weights_that_it_draws(equal, only_weights):
     assert ("with the reference's weights it is right" in found.sentence) == only_weights
 
 
+def test_weights_that_another_way_is_right_with_tell_nothing():
+    task, runs, comparisons = with_weights((False, False, True))
+    made = Launch(kernel="product", grid=(1, 1, 1), block=(1, 1, 1), shared_bytes=0)
+    *own, drawn = runs
+    own = [run.model_copy(update={"launches": (made,)}) for run in own]
+    assert not own_weights(task, comparisons, [*own, drawn])
+    assert own_weights(task, comparisons, [*own, drawn.model_copy(update={"launches": (made,)})])
+
+
 def test_a_sentence_is_one_line_however_much_a_submission_says():
     told = seen(ended={"n1": "raised"})
     long = "Error: a\n b " + "c" * 9000

@@ -182,6 +182,7 @@ class _Host:
         )
 
     def _of_statement(self, statement: ast.stmt, names: _Names) -> Iterator[Form]:
+        names = replace(names, alike={}) if is_module_made(statement) else names
         for node in _blocks(statement):
             yield from self._of_statement(node, names)
         for value in ast.iter_child_nodes(statement):
@@ -206,7 +207,8 @@ class _Host:
                 others = names.alike.get(self.source.text(node), ())
                 if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
                     others = names.kept
-                yield from ((node, node, other, 2) for other in others)
+                prior = 0 if names.numbers else 2
+                yield from ((node, node, other, prior) for other in others)
             todo += _parts(node)
 
 

@@ -155,7 +155,7 @@ def _constants(node: ast.Constant, known: Sequence[float]) -> Iterator[tuple[str
     elif isinstance(own, int | float):
         near = (own - 1, own + 1) if isinstance(own, int) and own <= LARGE else ()
         few = (-1, 0, 1, 2) if isinstance(own, int) and own <= LARGE else (0.0, 1.0)
-        few = (*EPSILONS, *few) if isinstance(own, float) and 0 < own < SMALL else few
+        known = (*known, *EPSILONS) if isinstance(own, float) and 0 < own < SMALL else known
         scaled = (own * 2, own // 2) if isinstance(own, int) else (own * 2, own / 2, -own)
         for prior, numbers in enumerate((known, (*near, *few, *scaled))):
             for number in dict.fromkeys(numbers):
