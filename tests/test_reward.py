@@ -68,6 +68,14 @@ def test_the_default_scale() -> None:
     assert value("correct", general=True, speedup=50.0, speedup_low=40.0) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(
+    ("fails_with", "earned"), [("other weights", 0.6), ("other values", 0.6), ("other sizes", 0.75)]
+)
+def test_the_speed_of_what_leaves_a_step_out_earns_nothing(fails_with: str, earned: float) -> None:
+    fast = {"general": False, "speedup": 2.1, "speedup_low": 2.0}
+    assert value("correct", fails_with=fails_with, **fast) == pytest.approx(earned)
+
+
 def test_work_that_is_left_to_torch_earns_neither_its_share_nor_its_speed() -> None:
     fast = {"speedup": 2.1, "speedup_low": 2.0}
     assert value("correct", own=0.0, **fast) == value("correct", own=None, **fast)

@@ -198,9 +198,9 @@ def _summary(summary: Summary, resumed: int, folder: Path) -> None:
     for line in summary.lines:
         table.add_row(
             plain(line.sample),
-            line.status,
+            line.verdict,
             str(line.errors or ""),
-            fix_in_a_word(line.status, fixed=line.fixed),
+            fix_in_a_word(line.verdict, fixed=line.fixed),
             plain(line.sentence),
         )
     out.print(table)
@@ -210,7 +210,7 @@ def _summary(summary: Summary, resumed: int, folder: Path) -> None:
     again = f", {resumed} of them already done" if resumed else ""
     out.print(
         f"{plural(total, 'sample')}{again}: "
-        + " · ".join(f"{count} {status}" for status, count in summary.counts.most_common())
+        + " · ".join(f"{count} {status}" for status, count in summary.shown.most_common())
     )
     out.print(plain(str(folder / "README.md")))
 

@@ -9,6 +9,7 @@ from grader.records import (
     DECIDING,
     Comparison,
     Evidence,
+    FailsWith,
     Run,
     RunStatus,
     SeenAt,
@@ -141,6 +142,15 @@ class Seen:
         if not self.of({"general"}) or ended:
             return None
         return True
+
+    def fails_with(self) -> FailsWith | None:
+        """Return what it is wrong with where it is right with all that decides; None where nothing was seen."""
+        failed = [self.workloads[item.workload] for item in self.wrong({"general"})]
+        sizes = {_size(workload) for workload in self.of(DECIDING)}
+        as_named = [workload for workload in failed if _size(workload) in sizes]
+        if not as_named:
+            return "other sizes" if failed else None
+        return "other weights" if all(w.weights == "drawn" for w in as_named) else "other values"
 
     def kernelbench(self) -> bool | None:
         """Return whether the nominal workloads pass by KernelBench's tolerance."""

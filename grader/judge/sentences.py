@@ -138,7 +138,8 @@ def correct(seen: Seen, deciding: int, at: SeenAt | None) -> str:
     say = f"Correct on {where(deciding)}" if deciding > 1 else "Correct"
     say += AT[at] if at and seen.sized else ""
     if seen.general() is False:
-        return f"{say}, but not in general: {elsewhere(seen)}"
+        how = f" ({seen.fails_with()})" if seen.fails_with() else ""
+        return f"{say}, but not in general{how}: {elsewhere(seen)}"
     weak = seen.weak
     return f"{say} (weak task: {weak[0]})" if weak else f"{say}."
 

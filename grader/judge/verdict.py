@@ -88,6 +88,7 @@ def verdict(
         compiled=_has_compiled(build),
         correct=_CORRECT.get(status),
         general=general if found.status == "correct" else None,
+        fails_with=seen.fails_with() if status == "correct" else None,
         honest=not dishonest if runs else None,
         reasons=(*dishonest, *reasons),
         kernelbench=seen.kernelbench(),

@@ -40,6 +40,10 @@ SeenAt = Literal["full", "first rows", "sampled blocks", "reduced sizes"]
 smaller ones."""
 
 
+FailsWith = Literal["other weights", "other values", "other sizes"]
+"""The first two at the sizes that the task names: a step is missing, which its own weights and values don't show."""
+
+
 class Verdict(Record):
     """Where a submission stands."""
 
@@ -51,6 +55,8 @@ class Verdict(Record):
     correct: bool | None = None
     general: bool | None = None
     """Right at the other sizes as well; None where that was not tested."""
+    fails_with: FailsWith | None = None
+    """What a right program that is not general was seen to fail with."""
     honest: bool | None = None
     speedup: float | None = None
     """Over eager torch, measured on a GPU; None without a measurement."""

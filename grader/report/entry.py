@@ -27,6 +27,7 @@ class Entry(NamedTuple):
     device: DeviceName
     sandbox: str
     status: Status
+    general: bool | None
     sentence: str
     compiled: bool | None
     speedup: float | None
@@ -58,6 +59,7 @@ def entry(review: Review) -> Entry:
         device=evaluation.device,
         sandbox=sys.intern(evaluation.sandbox),
         status=verdict.status,
+        general=verdict.general,
         sentence=verdict.sentence,
         compiled=verdict.compiled,
         speedup=verdict.speedup,

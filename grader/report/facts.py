@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from grader.records import Review
+from grader.records import Review, Verdict
 from grader.report.status import right
 
 DEVICES = {"sim": "simulator", "cuda": "GPU", "none": "none"}
@@ -33,7 +33,7 @@ def _every(review: Review) -> Iterator[Fact]:
     yield Fact("device", DEVICES.get(device, device) if device != "none" else "")
     yield Fact("builds", _word(verdict.compiled))
     yield Fact("right", right(verdict).replace("-", ""))
-    yield Fact("other sizes", _word(verdict.general))
+    yield Fact("in general", _in_general(verdict))
     yield Fact("honest", _word(verdict.honest))
     yield Fact("speed-up", f"{verdict.speedup:.2f}x" if verdict.speedup is not None else "")
     yield Fact("exact arithmetic", _algebraic(review))
@@ -41,6 +41,11 @@ def _every(review: Review) -> Iterator[Fact]:
     yield Fact("warnings", str(levels["warning"] or ""))
     yield Fact("fix", fixed)
     yield Fact("reference kernel", "passes" if "reference" in kinds else "")
+
+
+def _in_general(verdict: Verdict) -> str:
+    but = f", not with {verdict.fails_with}" if verdict.fails_with else ""
+    return _word(verdict.general) + but
 
 
 def _algebraic(review: Review) -> str:

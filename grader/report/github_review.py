@@ -17,7 +17,7 @@ from grader.report.escape import code, end_sentence, prose
 from grader.report.findings import shown_findings
 from grader.report.places import in_file
 from grader.report.proofs import proofs
-from grader.report.status import group
+from grader.report.status import group, in_words
 from grader.report.suggestion import Suggestion, suggestion
 
 SUMMARY_MARK = "<!-- kernel-grader: summary -->"
@@ -186,7 +186,7 @@ def _body(finding: Finding, offer: Suggestion | None) -> str:
 def _row(review: Review) -> str:
     verdict = review.verdict
     fix = any(repair.kind != "reference" for repair in review.repairs)
-    status = f"{ICONS[group(verdict.status)]} {verdict.status.replace('_', ' ')}"
+    status = f"{ICONS[group(verdict.status)]} {in_words(verdict.status, verdict.general).replace('_', ' ')}"
     why = _text(verdict.sentence, 400)
     return f"| {code(review.sample)} | {status} | {why} | {'passes' if fix else ''} |"
 

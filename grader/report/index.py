@@ -8,7 +8,7 @@ from textwrap import shorten
 
 from grader.report import escape, names
 from grader.report.entry import Entry
-from grader.report.status import fix_in_a_word
+from grader.report.status import fix_in_a_word, in_words
 
 HEAD = (
     "sample", "task", "device", "verdict", "why", "errors", "warnings", "fix", "reference kernel",
@@ -19,7 +19,7 @@ WHY = 240
 
 def render(entries: Sequence[Entry]) -> str:
     """Return the table, sorted by sample, with the counts by status above it."""
-    counts = Counter(entry.status for entry in entries)
+    counts = Counter(in_words(entry.status, entry.general) for entry in entries)
     shown = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     return "\n".join(
         (
@@ -40,7 +40,7 @@ def _row(entry: Entry) -> str:
         f"[{escape.inline(entry.sample)}]({names.markdown_name(entry.sample)})",
         escape.inline(entry.task or "unknown"),
         entry.device,
-        f"`{entry.status}`",
+        f"`{in_words(entry.status, entry.general)}`",
         escape.prose(shorten(entry.sentence, WHY, placeholder=" ...")).replace("|", "\\|"),
         str(entry.errors),
         str(entry.warnings),

@@ -21,6 +21,7 @@ from grader.report.log import readable
 from grader.report.places import command
 from grader.report.proofs import Proof, proofs
 from grader.report.reasons import reasons
+from grader.report.status import in_words
 
 BADGES = {"error": "🛑 error", "warning": "⚠️ warning", "note": "🔹 note"}
 MOST_LINES = 150
@@ -111,6 +112,7 @@ def _review_parts(review: Review) -> dict[str, object]:
     return {
         "review": review,
         "verdict": review.verdict,
+        "words": in_words(review.verdict.status, review.verdict.general),
         "evaluation": review.evaluation,
         "reasons": reasons(review),
         "facts": facts(review),

@@ -17,6 +17,7 @@ from grader.records import (
     DeviceName,
     Evaluation,
     EvidenceKind,
+    FailsWith,
     Finding,
     Form,
     JsonValue,
@@ -139,6 +140,8 @@ class Row(RowRecord):
     correct: bool | None
     general: bool | None
     """Right at sizes that the task doesn't name as well; None where that was not tested."""
+    fails_with: FailsWith | None = None
+    """What a program that is `correct` and not `general` was seen to fail with."""
     honest: bool | None
     kernelbench_correct: bool | None
     """Whether it passes by KernelBench's own tolerance."""
@@ -193,6 +196,7 @@ def row(review: Review, key: str = "") -> dict[str, JsonValue]:
         compiled=verdict.compiled,
         correct=verdict.correct,
         general=verdict.general,
+        fails_with=verdict.fails_with,
         honest=verdict.honest,
         kernelbench_correct=verdict.kernelbench,
         seen_at=verdict.seen_at,

@@ -6,8 +6,10 @@ from grader.records import Verdict
 
 FAILED = frozenset({"fail", "unsound"})
 """Groups for which a repair is searched."""
+NARROW = "correct but not in general"
 _KINDS = {
     "correct": "pass",
+    NARROW: "warning",
     "unsound": "unsound",
     "no_code": "none",
     "no_task": "none",
@@ -21,13 +23,18 @@ _WORST_FIRST = (
 )  # fmt: skip
 
 
+def in_words(status: str, general: bool | None) -> str:
+    """Return a status as it is shown and counted: what is right with the task's own sizes and weights alone is told apart."""
+    return NARROW if status == "correct" and general is False else status
+
+
 def rank(status: str) -> int:
     """Return the rank of a status, the worst first."""
     return _WORST_FIRST.index(status) if status in _WORST_FIRST else 0
 
 
 def group(status: str) -> str:
-    """Return the status's kind: `pass`, `unsound`, `fail`, `none` (nothing to judge), `ours` (our failure)."""
+    """Return the kind of a status, or of one in words: `pass`, `warning`, `unsound`, `fail`, `none` (nothing to judge), `ours` (our failure)."""
     return _KINDS.get(status, "fail")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from grader.records import JsonValue
+from grader.report.status import in_words
 
 MOST_SHOWN = 200
 """Most lines in the table; the folder's README.md has all."""
@@ -18,7 +19,8 @@ class Line:
     """One sample of the table."""
 
     sample: str
-    status: str
+    verdict: str
+    """As it is shown."""
     errors: int
     fixed: bool
     sentence: str
@@ -30,6 +32,8 @@ class Summary:
 
     counts: Counter[str] = field(default_factory=Counter)
     """Samples by status."""
+    shown: Counter[str] = field(default_factory=Counter)
+    """Samples by verdict as it is shown."""
     erroneous: bool = False
     """Whether any sample has a finding of severity error."""
     lines: list[Line] = field(default_factory=list)
@@ -43,11 +47,13 @@ def summarise(rows: Iterable[str]) -> Summary:
         row = json.loads(text)
         errors = [finding for finding in row["findings"] if finding["severity"] == "error"]
         made.counts[row["status"]] += 1
+        verdict = in_words(row["status"], row["general"])
+        made.shown[verdict] += 1
         made.erroneous |= bool(errors)
         if len(made.lines) < MOST_SHOWN:
             fixed = row["repair"] is not None
             why = _error(errors[0]) if errors and row["status"] == "not_run" else row["sentence"]
-            made.lines.append(Line(row["sample"], row["status"], len(errors), fixed, why))
+            made.lines.append(Line(row["sample"], verdict, len(errors), fixed, why))
     return made
 
 

@@ -12,7 +12,8 @@ With the weights of `Shaping`, from an `Evaluation`:
 - correct at the task's own sizes: `correct`; `own` times the share of the work that the answer's own
   kernels did; `general` more where right at other sizes as well;
 - correct and measured on a GPU: `speed` times that share, times log(speed-up) / log(cap), between 0 and 1, of the
-  lower end of the speed-up's 95% interval, so that noise earns nothing. Slower than PyTorch earns no
+  lower end of the speed-up's 95% interval, so that noise earns nothing. Nor does the speed of a program that is
+  wrong with other weights or values at these sizes (`fails_with`): it may come of a step that is left out. Slower than PyTorch earns no
   less than unmeasured: being right comes first.
 
 `value` is None where the submission can't be told to be at fault (`grader_error`, `not_run`,
@@ -124,6 +125,7 @@ def shown_to_trainer(reward: Reward) -> dict[str, Any]:
         "status": reward.status,
         "sentence": reward.sentence,
         "general": verdict.general,
+        "fails_with": verdict.fails_with,
         "findings": [finding.model_dump(mode="json") for finding in reward.findings],
         "speedup": verdict.speedup,
         "speedup_interval": [verdict.speedup_low, verdict.speedup_high],
@@ -160,7 +162,8 @@ def _parts(evaluation: Evaluation, shaping: Shaping) -> dict[str, float]:
     parts = {"correct": shaping.correct, "own": shaping.own * own}
     if verdict.general:
         parts["general"] = shaping.general
-    if verdict.speedup_low is not None and verdict.speedup_low > 1.0:
+    whole = verdict.fails_with not in {"other weights", "other values"}
+    if whole and verdict.speedup_low is not None and verdict.speedup_low > 1.0:
         gained = math.log(verdict.speedup_low) / math.log(shaping.cap)
         parts["speed"] = shaping.speed * min(gained, 1.0) * own
     return parts

@@ -235,6 +235,7 @@ def result(graded: Graded, level: Level, code: str) -> dict[str, Any]:
         "metadata": {
             "verdict": status,
             "general": reward.evaluation.verdict.general,
+            "fails_with": reward.evaluation.verdict.fails_with,
             "own_share": own,
             "reward": reward.value,
             "causes": [cause.model_dump(mode="json") for cause in told.causes],

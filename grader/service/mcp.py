@@ -21,7 +21,7 @@ from grader.api import Graded, grade_answer
 from grader.config import Options
 from grader.errors import GraderError
 from grader.machine import cores
-from grader.records import Evaluation, Finding, Record, Repair, Status
+from grader.records import Evaluation, FailsWith, Finding, Record, Repair, Status
 from grader.report.escape import clean
 from grader.rules.page import page
 from grader.rules.registry import all_rules
@@ -69,6 +69,8 @@ class Reviewed(Record):
     """`cuda`: a GPU; `sim`: the simulator, which measures no time; `none`: not run."""
     general: bool | None
     """Right at other sizes than the task's as well; null where that was not tested."""
+    fails_with: FailsWith | None
+    """What a program that is `correct` and not `general` was seen to fail with."""
     speedup: float | None
     """Over eager PyTorch, measured on a GPU only."""
     findings: tuple[Found, ...]
@@ -179,6 +181,7 @@ def _review_answer(graded: Graded) -> Reviewed:
         task=graded.review.task.name,
         device=evaluation.device,
         general=evaluation.verdict.general,
+        fails_with=evaluation.verdict.fails_with,
         speedup=evaluation.verdict.speedup,
         findings=tuple(map(_finding_answer, findings[:MOST])),
         left_out=max(len(findings) - MOST, 0),

@@ -403,3 +403,21 @@ def test_what_rounds_since_a_switch_is_on_names_the_switch():
         "since it switches torch.backends.cuda.matmul.allow_tf32 on"
         in given(**{**found, "runs": runs}).sentence
     )
+
+
+@pytest.mark.parametrize(
+    ("general", "with_what"),
+    [
+        ({"weights": "drawn"}, "other weights"),
+        ({}, "other values"),
+        ({"inputs": (TensorSpec(shape=(7,)),), "weights": "drawn"}, "other sizes"),
+    ],
+)
+def test_it_says_with_what_a_right_program_fails_beyond_what_decides(general, with_what):
+    workloads = (w.model_copy(update=general if w.name == "g1" else {}) for w in TASK.workloads)
+    task = TASK.model_copy(update={"workloads": tuple(workloads)})
+    found = verdict(task=task, build=BUILT, **seen({"g1"}))
+    assert (found.status, found.general, found.fails_with) == ("correct", False, with_what)
+    assert f"but not in general ({with_what}): on g1, g1 differs" in found.sentence
+    assert verdict(task=task, build=BUILT, **seen()).fails_with is None
+    assert verdict(task=task, build=BUILT, **seen({"n1", "g1"})).fails_with is None

@@ -93,7 +93,7 @@ def review(
         sentence=f"Wrong on 3 of 5 workloads. {words}",
         compiled=True,
         correct=status == "correct",
-        general=False,
+        general=status == "correct",
         honest=True,
         speedup=speedup,
         speedup_low=speedup and speedup * 0.9,

@@ -12,7 +12,7 @@ from grader.report.html import templates
 from grader.report.html.packed import pack
 from grader.report.html.plots import plots
 from grader.report.html.speed import floors
-from grader.report.status import FAILED, group, rank
+from grader.report.status import FAILED, group, in_words, rank
 from grader.stats import Interval, is_right, scores
 
 PLAIN = 400
@@ -58,7 +58,7 @@ class _Page:
         measured = floors([entry.times for entry in entries if entry.times])
         self._parts: dict[str, Any] = {
             "samples": len(entries),
-            "counts": Counter(entry.status for entry in entries).most_common(),
+            "counts": Counter(map(_words, entries)).most_common(),
             "group": group,
             "numbers": _numbers(entries),
             "plots": [*plots(entries), *filter(None, (measured,))],
@@ -71,12 +71,16 @@ class _Page:
         return template.render(lines=plain, packed=packed, **self._parts)
 
 
+def _words(entry: Entry) -> str:
+    return in_words(entry.status, entry.general)
+
+
 def _line(entry: Entry, longest: int) -> Line:
     rules = sorted({claimed.rule for claimed in entry.claimed})
     cells = (
         entry.sample,
         one_line(entry.task or "unknown", 60),
-        entry.status.replace("_", " "),
+        _words(entry).replace("_", " "),
         _speed(entry),
         str(entry.errors or ""),
         str(entry.warnings or ""),
@@ -84,7 +88,7 @@ def _line(entry: Entry, longest: int) -> Line:
         f"{entry.seconds:.1f}",
         _short(entry.sentence, longest),
     )
-    return Line(entry.status, group(entry.status), cells, " ".join(rules[:8]))
+    return Line(_words(entry).replace(" ", "_"), group(_words(entry)), cells, " ".join(rules[:8]))
 
 
 def _speed(entry: Entry) -> str:

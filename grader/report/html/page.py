@@ -26,7 +26,7 @@ from grader.report.markdown import where, workloads
 from grader.report.places import command
 from grader.report.proofs import proofs
 from grader.report.reasons import reasons
-from grader.report.status import group
+from grader.report.status import group, in_words
 
 MOST_LINES = 1200
 MOST_DIFF = 400
@@ -76,6 +76,7 @@ def render(review: Review, *, alone: bool = False) -> str:
     repairs = [(repair, _diff(review, repair)) for repair in whole]
     repairs_shown = any(repair.kind != "reference" for repair in review.repairs)
     drawn = pictures(review)
+    words = in_words(review.verdict.status, review.verdict.general)
     return (
         environment()
         .get_template("page.html.jinja")
@@ -101,7 +102,8 @@ def render(review: Review, *, alone: bool = False) -> str:
             speed=[plot for plot in (against_floor(review.evaluation), roofline(review)) if plot],
             workloads=workloads(review),
             log=_log(review),
-            group=group(review.verdict.status),
+            group=group(words),
+            words=words,
             markdown_name=names.markdown_name(review.sample),
             proofs=proofs,
             command=command,
