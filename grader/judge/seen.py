@@ -146,7 +146,7 @@ class Seen:
     def fails_with(self) -> FailsWith | None:
         """Return what it is wrong with where it is right with all that decides; None where nothing was seen."""
         failed = [self.workloads[item.workload] for item in self.wrong({"general"})]
-        sizes = {_size(workload) for workload in self.of(DECIDING)}
+        sizes = [_size(workload) for workload in self.of(DECIDING)]
         as_named = [workload for workload in failed if _size(workload) in sizes]
         if not as_named:
             return "other sizes" if failed else None

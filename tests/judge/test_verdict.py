@@ -410,6 +410,7 @@ def test_what_rounds_since_a_switch_is_on_names_the_switch():
     [
         ({"weights": "drawn"}, "other weights"),
         ({}, "other values"),
+        ({"init": ([4, 5],)}, "other sizes"),
         ({"inputs": (TensorSpec(shape=(7,)),), "weights": "drawn"}, "other sizes"),
     ],
 )
