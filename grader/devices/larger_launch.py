@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -57,11 +57,12 @@ def enlarge_launches(
     if workload is None or not isinstance(device, Tracer):
         return ()
 
-    def wrong(larger: LargerLaunch | None = None) -> Masks | None:
-        """Return the mask of wrong elements; None where the run ended early, or the enlarged launch is invalid."""
+    def wrong(larger: LargerLaunch | None = None) -> Wrong | None:
+        """Return what is wrong; None where the run ended early, or the enlarged launch is invalid."""
         traced = device.trace(submission, build, task, references, workload, larger=larger)
         known = traced.outputs and not (larger and WRITTEN_FOR_FEWER & traced.kinds)
-        return wrong_masks(task, workload, references, traced.outputs) if known else None
+        masks = wrong_masks(task, workload, references, traced.outputs) if known else ()
+        return Wrong(masks, traced.outputs) if known else None
 
     source = parse(submission.code)
     # Where the task's own sizes are right, a block has enough threads.
@@ -69,11 +70,11 @@ def enlarge_launches(
     kernels = _launched_kernels(runs, workload)[-MOST_KERNELS:]
     tried = [replace(one, kernel=kernel) for one in sizes for kernel in reversed(kernels)]
     try:
-        before = wrong() or ()
-        for one in tried if before else ():
-            left = _left(before, wrong(one))
-            if left is not None:
-                return (_evidence(one, _count(before), left, source, workload, runs),)
+        before = wrong()
+        for one in tried if before and before.masks else ():
+            left = _left(before, wrong(one)) if before else None
+            if before and left is not None:
+                return (_evidence(one, before.count, left, source, workload, runs),)
     except GraderError:  # an explanation is missing then, the verdict is still valid
         pass
     return ()
@@ -86,22 +87,38 @@ def _launched_kernels(runs: Sequence[Run], workload: Workload) -> list[str]:
     return list(dict.fromkeys(name.split(" ")[-1] for name in names))
 
 
-def _count(masks: Masks) -> int:
-    return sum(int(mask.sum()) for _, mask in masks)
+@dataclass(frozen=True)
+class Wrong:
+    """The results of a run, and which of their elements are wrong; a result that is right as a whole has no mask."""
+
+    masks: Masks
+    outputs: Sequence[Array]
+
+    @property
+    def count(self) -> int:
+        """How many elements are wrong."""
+        return sum(int(mask.sum()) for _, mask in self.masks)
 
 
-def _left(before: Masks, after: Masks | None) -> int | None:
-    """Return the number of elements that stay wrong, if some become right and no right one becomes wrong.
+def _left(before: Wrong, after: Wrong | None) -> int | None:
+    """Return the number of elements that stay wrong, if some become right and no right one changes; None otherwise.
 
-    None otherwise; a result that is right as a whole has no mask.
+    Where right ones change too, the further block does more than what was left out: what comes right by that was near.
     """
     if after is None:
         return None
-    known = dict(after)
-    pairs = [(mask, known.get(number, np.zeros_like(mask))) for number, mask in before]
-    worse = len(known) > len(before) or any(np.any(now & ~mask) for mask, now in pairs)
-    left = sum(int(now.sum()) for _, now in pairs)
-    return None if worse or left >= _count(before) else left
+    masks = dict(before.masks)
+    pairs = enumerate(zip(before.outputs, after.outputs, strict=True))
+    changed = any(
+        np.any(_differ(one, other) & ~masks.get(n, np.zeros(one.shape, bool)))
+        for n, (one, other) in pairs
+    )
+    return None if changed or after.count >= before.count else after.count
+
+
+def _differ(one: Array, other: Array) -> Array:
+    """Return which elements are others, of which those that are no numbers count as equal."""
+    return np.asarray((one != other) & ~(np.isnan(one) & np.isnan(other)))
 
 
 def _evidence(

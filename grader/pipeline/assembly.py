@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from grader import judge
 from grader.diagnose import Program, fixes, gather, headline, self_review
+from grader.diagnose.after_repair import weigh_by_repair
 from grader.diagnose.claims import check_claims
 from grader.ingest import as_it_came
 from grader.languages import simulated_differently
@@ -46,6 +47,8 @@ class Outcome:
     """Why there is no repair."""
     in_vain: frozenset[Fix] = frozenset()
     """Fixes of the search without an improvement, which are no advice."""
+    left: tuple[Finding, ...] = ()
+    """What is still found in the repaired program."""
 
     @property
     def trouble(self) -> tuple[str, ...]:
@@ -63,8 +66,8 @@ def assemble(
     """Return the review of a sample; `reference` is the task's own kernel, None where the grader failed before."""
     sample, extraction, submission = prepared.sample, prepared.extraction, prepared.submission
     states, reference = outcome.states, reference or Fixed()
-    repairs = (*filter(None, (outcome.repair,)), *reference.repairs)
-    findings = _findings(outcome, submission, repairs)
+    findings, repair = _findings(outcome, submission)
+    repairs = (*filter(None, (repair,)), *reference.repairs)
     evaluation = outcome.evaluation.model_copy(
         update={
             "verdict": _verdict(grading, prepared, outcome, repairs, findings),
@@ -114,14 +117,16 @@ def _verdict(
 
 
 def _findings(
-    outcome: Outcome, submission: Submission | None, repairs: tuple[Repair, ...]
-) -> tuple[Finding, ...]:
-    """Return the findings in the sample's lines, consistent with the verdict."""
+    outcome: Outcome, submission: Submission | None
+) -> tuple[tuple[Finding, ...], Repair | None]:
+    """Return the findings in the sample's lines, consistent with the verdict and the repair, and what the repair settles."""
     findings = gather(outcome.states) if outcome.states else ()
     findings = tuple(_without_fixes(finding, outcome.in_vain) for finding in findings)
-    if submission is not None:
-        findings = locate_by_repairs(findings, submission, repairs)
-    return judge.in_keeping(outcome.evaluation.verdict, findings)
+    repair = outcome.repair
+    if submission is not None and repair is not None and repair.kind == "fix":
+        findings, repair = weigh_by_repair(findings, submission, repair, outcome.left)
+        findings = locate_by_repairs(findings, submission, [repair])
+    return judge.in_keeping(outcome.evaluation.verdict, findings), repair
 
 
 def _without_fixes(finding: Finding, in_vain: frozenset[Fix]) -> Finding:

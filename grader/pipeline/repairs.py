@@ -14,7 +14,7 @@ from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, known_references
 from grader.pipeline.examiner import Examiner
 from grader.pipeline.verdicts import verdict_of
-from grader.records import Evaluation, Fix, Repair, Submission, Task
+from grader.records import Evaluation, Finding, Fix, Repair, Submission, Task
 from grader.repair import (
     Fixed,
     Model,
@@ -38,6 +38,8 @@ class Repaired:
     note: str = ""
     in_vain: frozenset[Fix] = frozenset()
     """Fixes of findings without an improvement."""
+    left: tuple[Finding, ...] = ()
+    """The repaired program's own findings."""
 
 
 def repair_program(examiner: Examiner, states: tuple[Program, ...], clock: Clock) -> Repaired:
@@ -46,8 +48,17 @@ def repair_program(examiner: Examiner, states: tuple[Program, ...], clock: Clock
     if not grading.options.repair or task is None or grading.device is None:
         return Repaired()
     with clock.stage("repair"), clock.beyond_verdict("the search for a repair"):
-        return find_fix(examiner, task, states) if asks_for_change(states[0]) else Repaired()
+        found = find_fix(examiner, task, states) if asks_for_change(states[0]) else Repaired()
+        return replace(found, left=_left(examiner, states[0].submission, found.repair))
     return Repaired()
+
+
+def _left(examiner: Examiner, submission: Submission, repair: Repair | None) -> tuple[Finding, ...]:
+    """Return what is still found in a repaired program."""
+    if repair is None or repair.kind != "fix":
+        return ()
+    fixed = submission.model_copy(update={"code": repair.code})
+    return examiner.inspect(fixed, repair.evaluation).findings
 
 
 def find_fix(examiner: Examiner, task: Task, states: tuple[Program, ...]) -> Repaired:

@@ -103,7 +103,8 @@ def _through_stages(
     states = diagnose_program(settled.examiner, settled.program, clock, settled.budget)
     repaired = repair_program(replace(settled.examiner, budget=None), states, clock)
     evaluation, task = states[0].evaluation, settled.examiner.task
-    return Outcome(evaluation, task, states, repaired.repair, repaired.note, repaired.in_vain)
+    found = repaired.repair, repaired.note, repaired.in_vain, repaired.left
+    return Outcome(evaluation, task, states, *found)
 
 
 def _without_code(grading: GradingContext, prepared: Prepared) -> Outcome:

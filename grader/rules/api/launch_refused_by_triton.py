@@ -11,6 +11,7 @@ from grader.source.code_edits import add_argument, delete_keyword, replace
 
 Told = tuple[ast.AST, str, tuple[Fix, ...]]
 MISSING = re.compile(r"missing \d+ required positional arguments?: (?P<names>.*)")
+AGAIN = re.compile(r"got multiple values for argument '(?P<name>\w+)'")
 UNKNOWN = re.compile(r"(?:unexpected keyword argument|Keyword argument) '?(?P<name>\w+)'?")
 UNKNOWN_KEY = re.compile(r"names that are not kernel arguments: (?P<names>[\w, ]+)")
 UNDEFINED = re.compile(r"name '(?P<names>\w+)' is not defined")
@@ -55,11 +56,14 @@ def _missing_argument(source: Source, found: re.Match[str]) -> Told | None:
 
 def _unknown_argument(source: Source, found: re.Match[str]) -> Told | None:
     name = found["name"]
-    calls = [(one.call, one.kernel.name) for one in launches(source) if name not in one.kernel.parameters]  # fmt: skip
+    calls = [(one.call, one.kernel.name) for one in launches(source) if name not in one.kernel.parameters[len(one.call.args) :]]  # fmt: skip
     calls += [(one, "triton.Config") for one in source.walk(ast.Call) if source.module.canonical(one.func) == "triton.Config"]  # fmt: skip
     given = [one for one in calls if any(word.arg == name for word in one[0].keywords)]
     edits = [delete_keyword(source, call, name) for call, _ in given]
-    said = f"`{given[0][1]}` has no parameter {name}" if given else ""
+    lacks = (
+        "has no parameter" if found.re is UNKNOWN else "is given by its place and again by its name"
+    )
+    said = f"`{given[0][1]}` {lacks} {name}" if given else ""
     return (given[0][0], said, fix(f"leave {name} out", edits)) if given else None
 
 
@@ -149,6 +153,7 @@ def _smaller(source: Source, launch: Launch) -> Iterator[Fix]:
 
 READERS: Mapping[re.Pattern[str], Callable[[Source, re.Match[str]], Told | None]] = {
     MISSING: _missing_argument,
+    AGAIN: _unknown_argument,
     UNKNOWN: _unknown_argument,
     TWICE: _twice,
     UNDEFINED: _twice,

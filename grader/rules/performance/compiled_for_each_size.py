@@ -20,21 +20,19 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at each parameter marked `tl.constexpr` that a launch gives a length of its inputs to."""
     del context
     for launch in launches(source):
-        for name in sorted(launch.kernel.constants & set(launch.arguments)):
-            if _is_measured(source, launch, name) and not _is_needed(launch.kernel, name):
-                yield _finding(source, launch.kernel, name)
-
-
-def _finding(source: Source, kernel: Kernel, name: str) -> Finding:
-    given = next(one for one in kernel.node.args.args if one.arg == name)
-    return RULE.finding(
-        source.place(given),
-        f"`{name}` is a length of the inputs and marked `tl.constexpr`: `{kernel.name}` is compiled anew for each value, and needs none "
-        "as a constant",
-        fixes=fix(f"take `{name}` as a number", [replace(source, given, name)]),
-        kernels=(kernel.name,),
-        folded=True,
-    )
+        kernel, given = launch.kernel, launch.arguments
+        sized = {n for n in kernel.constants & set(given) if _is_measured(source, launch, n)}
+        names = [one for one in kernel.node.args.args if one.arg in sized - _needed(kernel)]
+        if names:
+            said = ", ".join(f"`{one.arg}`" for one in names)
+            edits = [replace(source, one, one.arg) for one in names]
+            yield RULE.finding(
+                source.place(names[0]),
+                f"{said}: lengths of the inputs, marked `tl.constexpr`: `{kernel.name}` is compiled anew for each value, and needs none as a constant",
+                fixes=fix(f"take {said} as numbers", edits),
+                kernels=(kernel.name,),
+                folded=True,
+            )
 
 
 def _is_measured(source: Source, launch: Launch, name: str) -> bool:
@@ -46,17 +44,16 @@ def _is_measured(source: Source, launch: Launch, name: str) -> bool:
     return any(MEASURED.search(one) for one in texts) and not any(map(FEW.search, texts))
 
 
-def _is_needed(kernel: Kernel, name: str) -> bool:
-    """Whether a kernel's shapes, or conditions of its text, rest on a parameter."""
-    needed = [part for call in kernel.calls(*SHAPES) for part in (*call.args, *call.keywords)]
+def _needed(kernel: Kernel) -> frozenset[str]:
+    """Return the names on which a kernel's shapes, or conditions of its text, rest."""
+    needed = [
+        part
+        for call in kernel.calls(*SHAPES)
+        for part in (*call.args, *(word.value for word in call.keywords))
+    ]
     needed += [node.iter for node in ast.walk(kernel.node) if isinstance(node, ast.For)]
     needed += [node.test for node in ast.walk(kernel.node) if isinstance(node, ast.If | ast.IfExp)]
-    names = _names(needed)
-    return name in names or any(name in kernel.names_behind(ast.Name(one)) for one in names)
-
-
-def _names(nodes: list[ast.expr] | list[ast.AST]) -> set[str]:
-    return {one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return frozenset(name for one in needed for name in kernel.names_behind(one))
 
 
 RULE = rule_of(__file__, check)
