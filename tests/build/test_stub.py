@@ -30,6 +30,7 @@ def test_a_declaration_that_stands_alone(rows: list[str], expected: str) -> None
         "#include <cuda_fp16.h>\n__global__ void f(__half* x) { x[0] = __float2half(0.5f); }",
         "// half of a string stream\nstd::vector<torch::Tensor> f(torch::Tensor x);",
         "float bf16_scale = std::min(1.0f, x);",
+        '#include <cstring>\nthrow std::runtime_error(std::string("CUDA: ") + cudaGetErrorString(error));',
     ],
 )
 def test_a_source_that_few_headers_suffice_for(text: str) -> None:
@@ -48,6 +49,7 @@ def test_a_source_that_few_headers_suffice_for(text: str) -> None:
         "AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), name, f)",
         "x.packed_accessor32<float, 2>()",
         "std::unordered_map<int, int> seen;",
+        "void f(std::string_view mode);",
         "y[i] = std::cyl_bessel_j(0.0f, x[i]);",
     ],
 )
@@ -63,6 +65,7 @@ START = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\
     [
         "torch::Tensor f(torch::Tensor x) { return torch::empty_like(x); }",
         "#include <cuda_fp16.h>\n#  include <cmath>\nconst int blocks = std::min<long>(n, 64);",
+        '#include <stdexcept>\nif (x.dim() != 2) throw std::runtime_error("2 dims");',
     ],
 )
 def test_a_source_that_names_no_class_of_the_library(text: str) -> None:
@@ -75,6 +78,7 @@ def test_a_source_that_names_no_class_of_the_library(text: str) -> None:
         ("std::vector<torch::Tensor> f(torch::Tensor x);", ""),
         ("auto sizes = x.sizes().vec();", ""),
         ("c10::optional<torch::Tensor> bias", ""),
+        ('throw std::runtime_error(std::string("CUDA: ") + why);', ""),
         ("#include <algorithm>\n", ""),
         ("#include <c10/cuda/CUDAGuard.h>\n", ""),
         ("auto parts = x.split(2);", "std::vector<at::Tensor> split(int64_t) const;\n"),

@@ -88,12 +88,13 @@ _LEAN_NAMES = frozenset({
     "uint32_t", "uint64_t", "is_same", "is_same_v", "enable_if", "enable_if_t", "conditional",
     "conditional_t", "decay_t", "declval", "true_type", "false_type", "integral_constant", "abs", "fabs",
     "ceil", "floor", "sqrt", "pow", "exp", "log", "log2", "round", "fmin", "fmax", "tanh", "sin", "cos",
-    "erf", "isnan", "isinf", "isfinite", "memcpy", "memset",
+    "erf", "isnan", "isinf", "isfinite", "memcpy", "memset", "string", "to_string", "exception", "runtime_error",
+    "logic_error", "invalid_argument", "out_of_range",
 })  # fmt: skip
 """Names of namespace std that don't need the larger headers."""
 _NOT_LEAN = re.compile(
     r"using\s+namespace|::\s*(?:Half|BFloat16)\b|HALF|BFLOAT|AT_DISPATCH_(?:ALL|\w*AND)|omplex|ccessor"
-    r"|string|(?:io|[siof])stream\b|AT_WARN|TORCH_WARN"
+    r"|string_view|stringstream|(?:io|[siof])stream\b|AT_WARN|TORCH_WARN"
 )
 """Torch's Half and BFloat16; CUDA's own types of that size come with the header that the source includes."""
 
@@ -116,10 +117,10 @@ def is_lean(text: str) -> bool:
 _OWN_LIBRARY = re.compile(
     r"#\s*include\b(?!\s*(?:"  # any header but these few may bring along what is declared in its place
     r"<torch/(?:types|extension|all|torch)\.h>|[<\"](?:cuda|cuda_runtime|cuda_fp16|cuda_bf16|math|stdint|stdio|float|limits)\.h[>\"]"
-    r"|<c(?:math|stdint|stdio|float|limits)>|<ATen/cuda/CUDAContext\.h>|<c10/cuda/CUDA(?:Stream|Exception)\.h>))"
-    r"|\b(?:vector|vec|optional|nullopt|make_optional|decltype|declval|requires|concept)\b"
+    r"|<c(?:math|stdint|stdio|float|limits)>|<stdexcept>|<ATen/cuda/CUDAContext\.h>|<c10/cuda/CUDA(?:Stream|Exception)\.h>))"
+    r"|\b(?:vector|vec|string|to_string|optional|nullopt|make_optional|decltype|declval|requires|concept)\b"
 )
-"""What keeps a lean source from declarations in place of <vector> and <optional>, a third of what nvcc reads for it."""
+"""What keeps a lean source from declarations in place of <vector>, <optional> and <stdexcept>, a third of what nvcc reads for it."""
 
 
 def is_bare(code: str, declared: str) -> bool:
@@ -148,6 +149,7 @@ def write(config: Config, text: str, folder: Path, *, lean: bool = False) -> lis
         f"-DKG_BARE={int(lean and is_bare(without_comments(text), rows))}",
         f"-DKG_TUPLE={int('std::tuple' in rows or bool(words & _OF_TUPLES))}",
         f"-DKG_LIMITS={int('numeric_limits' in text)}",
+        f"-DKG_STRING={int(bool(words & _OF_STRINGS))}",
         f"-DKG_ACCESSOR={int('ccessor' in text)}",
         f"-DKG_COMPLEX={int('omplex' in text)}",
     ]
@@ -157,6 +159,9 @@ def write(config: Config, text: str, folder: Path, *, lean: bool = False) -> lis
 
 
 _OF_TUPLES = frozenset({"tuple", "get", "make_tuple", "tie"})
+_OF_STRINGS = frozenset(
+    {"string", "to_string", "runtime_error", "logic_error", "invalid_argument", "out_of_range"}
+)
 _STUB_METHODS = frozenset(
     [
         "dim",

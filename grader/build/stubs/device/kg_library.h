@@ -1,6 +1,9 @@
-// What torch's declarations name of <vector> and <optional>, and std::min and std::max, for a source that names no more of
-// them: a third of what nvcc would read. A host compiler with the real headers judges the host code that uses them.
+// What torch's declarations name of <vector> and <optional>, with std::min, std::max and what host code throws, for a source
+// that names no more of them: a third of what nvcc would read. A host compiler with the real headers judges host code.
 #pragma once
+#include <exception>
+#include <type_traits>
+#include <utility>
 #if KG_LIMITS
 #include <limits>
 #endif
@@ -23,6 +26,18 @@ struct optional {
 };
 template <class T>
 optional<decay_t<T>> make_optional(T &&);
+struct logic_error : exception {
+  explicit logic_error(const char *);
+};
+struct invalid_argument : logic_error {
+  explicit invalid_argument(const char *);
+};
+struct out_of_range : logic_error {
+  explicit out_of_range(const char *);
+};
+struct runtime_error : exception {
+  explicit runtime_error(const char *);
+};
 // As libstdc++ has them: device code may call what is constexpr.
 template <class T>
 constexpr const T &min(const T &a, const T &b) {

@@ -23,6 +23,10 @@
 #include <optional>
 #include <tuple>
 #include <vector>
+#if KG_STRING
+#include <stdexcept>
+#include <string>
+#endif
 #endif
 namespace c10 {
 struct Half;
