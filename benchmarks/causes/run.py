@@ -31,7 +31,7 @@ NEAR = 2
 def main() -> None:
     """Grade a part of the set and print what share is explained, and fixed; of right programs, what is held against them."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--half", type=int, choices=range(1, 17), required=True)
+    parser.add_argument("--half", type=int, choices=range(1, 18), required=True)
     parser.add_argument("--only", default="", help="part of a name; several with commas")
     parser.add_argument("--repair", action="store_true")
     parser.add_argument("--right", action="store_true", help="the right programs of the part")

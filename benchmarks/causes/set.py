@@ -26,7 +26,7 @@ class Wrong:
     written: bool
     """Whether it was written as an answer, and not made from a right one."""
     half: int
-    """1: what rules are tuned on; 2: what they were measured on, and since then tuned; 3: written later, CUDA and Triton; 4: Triton, later still; 5: CUDA and Triton; 6: Triton, after all of these; 7: CUDA and Triton, written before the runs under changes; 8: CUDA and Triton, more of host code, after them; 9: Triton, later still; 10: CUDA and Triton, of all kinds; 11: Triton, after the fixes of 9; 12: CUDA and Triton, of kinds that the others have few of; 13: Triton, half of them with their cause in host code; 14: Triton, what weaker models get wrong, a quarter of them errors of the compiler; 15: CUDA and Triton, of all kinds, after runs of launches alone; 16: Triton, values that hosts hand over, half-precision sums, weights in another order."""
+    """1: what rules are tuned on; 2: what they were measured on, and since then tuned; 3: written later, CUDA and Triton; 4: Triton, later still; 5: CUDA and Triton; 6: Triton, after all of these; 7: CUDA and Triton, written before the runs under changes; 8: CUDA and Triton, more of host code, after them; 9: Triton, later still; 10: CUDA and Triton, of all kinds; 11: Triton, after the fixes of 9; 12: CUDA and Triton, of kinds that the others have few of; 13: Triton, half of them with their cause in host code; 14: Triton, what weaker models get wrong, a quarter of them errors of the compiler; 15: CUDA and Triton, of all kinds, after runs of launches alone; 16: Triton, values that hosts hand over, half-precision sums, weights in another order; 17: CUDA and Triton, most of order and of formulas."""
 
     @property
     def task(self) -> str:
@@ -69,10 +69,11 @@ def wrong_programs() -> Iterator[Wrong]:
     yield from _answers("fourteenth.txt", half=14)
     yield from _answers("fifteenth.txt", half=15)
     yield from _answers("sixteenth.txt", half=16)
+    yield from _answers("seventeenth.txt", half=17)
 
 
 def right_programs() -> Iterator[Wrong]:
-    """Yield right programs that look like the wrong ones of parts 6, 9, 11, 13, 14 and 16, and those of parts 10 and 12 to 16 put right: they have no cause, and no error should be named."""
+    """Yield right programs that look like the wrong ones of parts 6, 9, 11, 13, 14 and 16, and those of parts 10 and 12 to 17 put right: they have no cause, and no error should be named."""
     yield from _right("sixth_right.txt", half=6)
     yield from _right("ninth_right.txt", half=9)
     yield from _put_right("tenth.txt", "tenth_right.toml", half=10)
@@ -85,6 +86,7 @@ def right_programs() -> Iterator[Wrong]:
     yield from _put_right("fifteenth.txt", "fifteenth_right.toml", half=15)
     yield from _right("sixteenth_right.txt", half=16)
     yield from _put_right("sixteenth.txt", "sixteenth_right.toml", half=16)
+    yield from _put_right("seventeenth.txt", "seventeenth_right.toml", half=17)
 
 
 def _right(file: str, half: int) -> Iterator[Wrong]:

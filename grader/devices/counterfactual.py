@@ -66,11 +66,17 @@ CODES: Mapping[Kind, str] = {
     "guard": "counterfactual-guard",
     "condition": "counterfactual-guard",
     "around": "counterfactual-around",
+    "order": "counterfactual-order",
     "argument": "counterfactual-argument",
     "host": "counterfactual-host",
 }
 
-WORDS = {"around": "one step more", "divisor": "another operand", "host": "other host code"}
+WORDS = {
+    "around": "one step more",
+    "order": "another order of steps",
+    "divisor": "another operand",
+    "host": "other host code",
+}
 
 
 def change_wrong(

@@ -29,6 +29,7 @@ KINDS: tuple[Kind, ...] = (
     "divisor",
     "guard",
     "condition",
+    "order",
     "around",
     "argument",
     "host",

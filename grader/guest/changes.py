@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from grader.guest.compile_bound import CompileBound
 from grader.guest.host_text import HostText
 from grader.guest.replay import MOST_SAMPLE, Replay
 
@@ -63,7 +64,9 @@ def run_changed(
     runtime.kgsim_set(b"max_blocks", str(asked["blocks"]).encode())
     arguments.replace(())
     replay = Replay(runtime)
+    compiled = CompileBound()
     leaves = _bound_by(runtime, asked, replay, call)
+    compiled.closed = True
     arguments.note_launches()
     shown = _take_samples(leaves, asked)
     rows: list[list[torch.Tensor]] = []

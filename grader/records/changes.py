@@ -151,6 +151,20 @@ class OneMoreStep:
 
 
 @dataclass(frozen=True)
+class EarlierStep:
+    """A step that is done before another one that it took the result of: with one of its operands, or with both."""
+
+    before: Operation
+    """The step."""
+    after: Operation
+    """The one that it should be done before."""
+    operands: tuple[int, ...] = ()
+    """Of each step on the way back, which operand leads on."""
+    both: bool = False
+    kind: Literal["order"] = "order"
+
+
+@dataclass(frozen=True)
 class PassedArgument:
     """What a launch gives another parameter."""
 
@@ -233,13 +247,13 @@ class OtherHostCode:
 
 
 KernelChange = (
-    OtherComparison | OtherConstant | OtherOperator | AddedToOld | OtherOperand | OtherDivisor | FixedGuard | SecondCondition | OneMoreStep
+    OtherComparison | OtherConstant | OtherOperator | AddedToOld | OtherOperand | OtherDivisor | FixedGuard | SecondCondition | OneMoreStep | EarlierStep
 )  # fmt: skip
 """A change of a kernel's compiled code."""
 Changed = KernelChange | OtherArgument | OtherHostCode
 C = TypeVar("C", bound=Changed)
 Kind = Literal[
-    "comparison", "constant", "operator", "carried", "operand", "divisor", "guard", "condition", "around", "argument", "host"
+    "comparison", "constant", "operator", "carried", "operand", "divisor", "guard", "condition", "around", "order", "argument", "host"
 ]  # fmt: skip
 
 

@@ -47,7 +47,7 @@ PTX = """
 .visible .entry add(.param .u64 add_param_0, .param .u32 add_param_1, .param .u32 add_param_2)
 {
     .reg .pred %p<2>;
-    .reg .f32 %f<4>;
+    .reg .f32 %f<12>;
     .reg .b32 %r<4>;
     .reg .b64 %rd<4>;
     .loc 1 2 0
@@ -158,6 +158,33 @@ def test_what_a_function_lacks_that_was_put_into_its_caller_comes_by_the_call() 
     assert lines[BOUND.changed] == 3
 
 
+def changes_of_line(text: str, line: int) -> list[Change]:
+    """Return the changes of a line of `PTX` with other lines in the place of its computation."""
+    computed = PTX[PTX.index("    mul.f32 %f2") : PTX.index("    st.global.f32")]
+    code = read_code(encode(decode(PTX.replace(computed, text))))
+    return [one for one in changes_of(0, code, code.functions[0]) if one.line == line]
+
+
+def test_what_a_line_says_twice_is_changed_at_each_place_alone_too() -> None:
+    twice = "add.f32 %f2, %f1, %f1; mul.f32 %f3, %f1, %f2; mul.f32 %f3, %f1, %f2;\n"
+    found = changes_of_line(twice, 5)
+    exchanged = {tuple(at for at, _ in one.edits) for one in found if one.kind == "operand"}
+    last = max(max(ats) for ats in exchanged)
+    assert (last - 1, last) in exchanged
+    assert {(last - 1,), (last,)} <= exchanged
+
+
+def test_what_a_function_became_in_each_place_that_it_was_put_into_is_changed_together() -> None:
+    calls = "".join(
+        f".loc 1 {line} 0\n ld.global.f32 %f{line}, [%rd3];\n"
+        f".loc 1 2 0, function_name $L_f, inlined_at 1 {line} 0\n add.f32 %f{line + 4}, %f{line}, 0f3F800000;\n"
+        for line in (6, 7)
+    ).replace("%f6, [%rd3]", "%f6, [%rd1]")
+    changed = [one for one in changes_of_line(calls, 2) if one.kind == "constant"]
+    assert changed
+    assert all(len(one.edits) == 2 for one in changed)
+
+
 def test_a_second_condition_is_joined_to_the_first() -> None:
     change = next(one for one in CHANGES if one.kind == "condition")
     ((at, (old, second, joined)),) = change.edits
@@ -223,7 +250,7 @@ LOOP = """
 .visible .entry last(.param .u64 last_param_0)
 {
     .reg .pred %p<2>;
-    .reg .f32 %f<4>;
+    .reg .f32 %f<12>;
     .reg .b64 %rd<2>;
     .loc 1 2 0
     ld.param.u64 %rd1, [last_param_0];

@@ -11,7 +11,7 @@ from grader.source.nodes import text
 from grader.source.statements import indent_of
 
 Touches = Literal[
-    "bound", "guard", "index", "value", "factor", "shift", "degree", "literal", "sync", "store", "launch", "shape", "host", ""
+    "bound", "guard", "index", "value", "factor", "shift", "degree", "literal", "sync", "store", "launch", "shape", "order", "host", ""
 ]  # fmt: skip
 """What a candidate changes; evidence makes some of these likelier than others. Empty: an index, a factor or a value.
 

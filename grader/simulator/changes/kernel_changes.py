@@ -22,6 +22,7 @@ from grader.simulator.changes.carried import carried_changes
 from grader.simulator.changes.change import Change, Edits, spare
 from grader.simulator.changes.conditions import Conditions
 from grader.simulator.changes.everywhere import changes_everywhere
+from grader.simulator.changes.exchanged_steps import ExchangedSteps
 from grader.simulator.changes.forms import (
     NUMBERS,
     PLAIN,
@@ -75,6 +76,7 @@ def changes_of(
         around.changes(),
         around.made_changes(),
         conditions.changes(),
+        ExchangedSteps(program, values, code.places).changes(),
     )
     for change in chain(carried, *ways):
         if change.edits not in known:

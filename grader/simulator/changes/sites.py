@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -44,17 +44,22 @@ class Sites:
         return Change(file, line, changed, self._program, function, edits, prior)
 
     def _uses(self) -> Iterator[tuple[Value, list[Site]]]:
-        """Yield the uses of a value on a line: all together, and each alone."""
+        """Yield the uses of a value on a line: all together, each place alone, and each of the places that say the same."""
         lines: dict[object, list[Site]] = defaultdict(list)
         sites: dict[object, list[Site]] = defaultdict(list)
+        single: dict[object, list[Site]] = defaultdict(list)
+        said: Counter[object] = Counter()
         for at, read in enumerate(self._values.read):
+            text = (self._values.lines[at], self._code[at].opcode, self._code[at].operands[1:])
+            said[text] += 1
             for path, leaf in read:
                 value = self._values.of.get(leaf.value) if leaf.kind == "reg" else None
                 if value and self._is_of_source(at, value) and value.kind != "truth":
                     lines[self._values.lines[at], value.key].append((at, path))
                     sites[self._values.site(at), path, value.key].append((at, path))
+                    single[self._values.site(at), path, value.key, said[text]].append((at, path))
         known = set()
-        for places in (*lines.values(), *sites.values()):
+        for places in (*lines.values(), *sites.values(), *single.values()):
             if tuple(places) not in known:
                 known.add(tuple(places))
                 at, path = places[0]

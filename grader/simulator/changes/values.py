@@ -22,6 +22,7 @@ from grader.simulator.ptx.code import Code, Function, Instruction, Operand
 _OWN = 2
 """Hidden arguments that the block compiler (Triton) adds to a kernel."""
 Key = tuple[object, ...]
+_PASSED: Key = ("passed",)
 _SHIFTED = frozenset({"add", "sub", "ld", "st", "or"})
 """Instructions whose constants distinguish copies of an unrolled loop."""
 
@@ -68,6 +69,7 @@ class Values(RegisterKinds):
         self.callers = code.callers
         self.of_blocks = code.of_blocks
         self.lines = [code.places[i.location][1] if i.opcode else 0 for i in function.instructions]
+        self._inlined = [i.opcode and code.places[i.location] != code.callers[i.location] for i in function.instructions]  # fmt: skip
 
     def set_at(self, register: int) -> list[int]:
         """Return the positions that set a register."""
@@ -91,18 +93,26 @@ class Values(RegisterKinds):
         """Return a key of a register's definition; a thread's elements of one block are equal."""
         instruction = self.function.instructions[at]
         which = path[:1] if self.of_blocks else path
-        return (self.lines[at], instruction.opcode, which, *self._operands(instruction, depth - 1))
+        return (self.lines[at], instruction.opcode, which, *self._operands(at, depth - 1))
 
-    def _operands(self, instruction: Instruction, depth: int) -> Iterator[object]:
+    def _operands(self, at: int, depth: int) -> Iterator[object]:
+        instruction = self.function.instructions[at]
         operands, gives = split(instruction)
         if depth < 0:
             return
         for operand in operands[gives:]:
             for _, leaf in leaves(operand, ()):
                 if leaf.kind in ("reg", "not"):
-                    yield self.key(leaf.value, depth)
+                    yield (
+                        _PASSED if self._is_passed(at, leaf.value) else self.key(leaf.value, depth)
+                    )
                 elif leaf.kind != "int" or base(instruction) not in _SHIFTED:
                     yield leaf
+
+    def _is_passed(self, at: int, register: int) -> bool:
+        """Whether a function that was put into its callers has a value from them: of each caller another one."""
+        places = self._set.get(register, ()) if self._inlined[at] else ()
+        return any(not self._inlined[made] for made, _ in places)
 
     def place_of(self, at: int) -> int:
         """Return the position that gives an instruction's line: for a constant, its first use."""
@@ -156,7 +166,7 @@ class Values(RegisterKinds):
     def site(self, at: int) -> Key:
         """Return a key that is equal for all instructions compiled from one place of the source."""
         instruction = self.function.instructions[at]
-        return (self.lines[at], instruction.opcode, *self._operands(instruction, self._depth - 1))
+        return (self.lines[at], instruction.opcode, *self._operands(at, self._depth - 1))
 
     @property
     def float_arguments(self) -> frozenset[int]:

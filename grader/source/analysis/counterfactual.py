@@ -99,13 +99,14 @@ def _vague(line: ChangedLine) -> str:
             elsewhere = value.origin == "line" and value.number not in {0, line.place.line}
             taken = f"what line {value.number} makes" if elsewhere else "a value"
             return f"takes {taken}: with `{_sign(step)}` of it{other}"
+        case changes.EarlierStep(before=step, after=other):
+            return f"does `{_sign(other)}` before `{_sign(step)}`: in the other order"
         case changes.OtherOperand(after=value):
             named = f"`{name}`" if (name := line.name_of(value)) else _say_value(line, value)
             return f"takes a value: with {named} in its place"
         case changes.OtherDivisor(after=changes.Operation(name=name, values=sizes)):
-            word = "quotient" if name == "div" else "rest"
             shown = " / ".join(line.name_of(one) or _say_value(line, one) for one in sizes)
-            return f"takes a value: with the {word} by {shown} in its place"
+            return f"takes a value: with the {'quotient' if name == 'div' else 'rest'} by {shown} in its place"
         case changes.OtherConstant(before=before, after=after):
             return f"has a number that is {before} there: with `{after}`"
         case (
