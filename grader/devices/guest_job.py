@@ -3,49 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader import build as building
 from grader.judge import Group, References
 from grader.judge.tolerance import element_count
 from grader.languages import guest_options
-from grader.records import Build, Submission, Workload
+from grader.records import JsonValue, Submission, Workload
 from grader.sandbox import GuestJob, GuestWorkload
 from grader.source import parse
-
-if TYPE_CHECKING:
-    from grader.devices.guests import GuestDevice
 
 ENTRY = "ModelNew"
 
 
-def job_on(
-    device: GuestDevice,
+def job_of(
     submission: Submission,
-    build: Build,
     group: Group,
     workloads: Sequence[Workload],
     references: References,
+    *,
+    device: str,
+    deadline: float | None,
+    options: Mapping[str, JsonValue],
 ) -> GuestJob:
-    """Return the job of a guest on this device that runs these workloads of one set of weights."""
-    environment = building.environment(
-        device.prepared, device.name, device.options.build, device.arch
-    )
-    deadline = device.seconds if device.name == "cuda" else None
+    """Return the job of a guest that runs these workloads of one set of weights, but for its program and environment."""
     return GuestJob(
         role="submission",
         code=submission.code,
         entry=ENTRY,
-        device=device.name,
+        device=device,
         workloads=tuple(
             GuestWorkload(
                 w.name,
                 tuple(references.inputs[w.name]),
                 deadline,
                 elements=element_count(w),
-                spare=device.name == "sim" and w.role != "nominal",
+                spare=device == "sim" and w.role != "nominal",
             )
             for w in workloads
         ),
@@ -53,11 +46,8 @@ def job_on(
         seed=references.guest_seed,
         state=_weights_to_give(group, references),
         initial=references.initial.get(group.workloads[0].name),
-        artifact=building.artifact(device.artifacts, build) if build.key else None,
-        env=environment.variables,
-        read_only=environment.read_only,
         options={
-            **device.guest_options(build),
+            **options,
             **guest_options(parse(submission.code)),
             "precision": references.precision,
         },

@@ -16,7 +16,7 @@ from grader.build.workspace import ARTIFACT
 from grader.config import Options
 from grader.devices.base import Readiness, RunResult
 from grader.devices.built_when_called import call_once
-from grader.devices.guest_job import job_on
+from grader.devices.guest_job import job_of
 from grader.devices.next_guest import still_open
 from grader.errors import GraderError
 from grader.judge import Group, References, groups
@@ -252,7 +252,22 @@ class GuestDevice(ABC):
         references: References,
     ) -> GuestJob:
         """Return the job of a guest that runs these workloads of one set of weights."""
-        return job_on(self, submission, build, group, workloads, references)
+        environment = building.environment(self.prepared, self.name, self.options.build, self.arch)
+        job = job_of(
+            submission,
+            group,
+            workloads,
+            references,
+            device=self.name,
+            deadline=self.seconds if self.name == "cuda" else None,
+            options=self.guest_options(build),
+        )
+        return replace(
+            job,
+            artifact=building.artifact(self.artifacts, build) if build.key else None,
+            env=environment.variables,
+            read_only=environment.read_only,
+        )
 
     @property
     def artifacts(self) -> Path:

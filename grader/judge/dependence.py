@@ -30,9 +30,9 @@ from grader.judge.difference import (
     taken_over,
     takes_those_around,
 )
+from grader.judge.slices import slices_of
 from grader.judge.touched import touched_by_line
 from grader.judge.untouched import skipped_elements, unstored_elements
-from grader.judge.way import way_of
 from grader.records import Dependence, Evidence, Place, Walk
 from grader.simulator.provenance import Flat, Lost, Reads, Told
 
@@ -47,7 +47,7 @@ def evidence_of(told: Told, asked: Sequence[Asked], workload: str) -> tuple[Evid
     )
     skipped = () if found else tuple(skipped_elements(told, asked, workload))
     whole = not found and not skipped and any(len(n) for one in asked for n in one.needs.values())
-    return (*touched, *found, *skipped, *way_of(told, asked, workload, whole=whole))
+    return (*touched, *found, *skipped, *slices_of(told, asked, workload, whole=whole))
 
 
 def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evidence]:

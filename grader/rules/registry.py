@@ -6,9 +6,9 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import entry_points
+from pathlib import Path
 from types import MappingProxyType, ModuleType
 
-import grader.rules
 from grader.rules.rule import Rule
 
 GROUP = "kernel_grader.rules"
@@ -47,11 +47,11 @@ def rule(code: str) -> Rule:
 
 
 def _is_own(module: str) -> bool:
-    return module.startswith(f"{grader.rules.__name__}.")
+    return module.startswith(f"{__package__}.")
 
 
 def _own_rules() -> Iterator[Rule]:
-    for info in pkgutil.walk_packages(grader.rules.__path__, f"{grader.rules.__name__}."):
+    for info in pkgutil.walk_packages([str(Path(__file__).parent)], f"{__package__}."):
         if not info.ispkg and info.name.count(".") == 3:
             yield from _rule_of(importlib.import_module(info.name))
 

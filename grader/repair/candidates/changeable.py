@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from grader.repair.candidates.candidate import Candidate, Kind, Piece, Touches
-from grader.repair.candidates.pattern import Hole, Rewrite, Site, Tree
+from grader.repair.candidates.pattern import Hole, Rewrite, Tree
 from grader.source import Source, Unit
 
 
@@ -138,3 +138,31 @@ class Changeable(ABC):
     def old(self, node: Any) -> str:
         """Return a node's text as it is written."""
         return Piece(self.text, node, "").old
+
+
+Of = TypeVar("Of", bound=Changeable)
+
+
+@dataclass(frozen=True)
+class Site(Generic[Of]):
+    """An expression that a pattern matched, in a function of one language."""
+
+    scope: Of
+    node: Any
+    bound: Mapping[str, Any] = field(default_factory=dict)
+    """What each letter stands for."""
+
+    @property
+    def words(self) -> str:
+        """The expression's text."""
+        return self.scope.tree.words(self.node)
+
+    def text(self, letter: str) -> str:
+        """Return what a letter stands for."""
+        return self.scope.tree.words(self.bound[letter])
+
+    def holds(self, asked: str) -> bool:
+        """Whether the expression is what a word asks for, or a letter's (`b:real`); `!` asks for the opposite."""
+        letter, _, word = asked.removeprefix("!").rpartition(":")
+        node = self.bound[letter] if letter else self.node
+        return self.scope.holds(word, node) != asked.startswith("!")

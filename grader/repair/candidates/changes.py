@@ -11,7 +11,7 @@ from grader.repair.candidates.changeable import Changeable
 from grader.repair.candidates.cuda.scope import scopes as scopes_of_cuda
 from grader.repair.candidates.evidence import Clues
 from grader.repair.candidates.exchanges import exchanges
-from grader.repair.candidates.pattern import rewrite_expressions
+from grader.repair.candidates.rewrites import rewrite_expressions
 from grader.repair.candidates.triton.scope import scopes as scopes_of_triton
 from grader.repair.candidates.twins import twins
 from grader.source import Source

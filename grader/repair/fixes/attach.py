@@ -6,9 +6,9 @@ import importlib
 import logging
 import pkgutil
 from functools import cache
+from pathlib import Path
 
 from grader.records import Context, Finding, Fix
-from grader.repair import fixes
 from grader.repair.fixes.maker import FixMaker
 from grader.rules.deadline import TooSlowError, deadline
 from grader.rules.engine import TIME_LIMIT, Inspection
@@ -54,7 +54,7 @@ def _with_fixes(finding: Finding, source: Source, context: Context, trouble: lis
 @cache
 def all_makers() -> tuple[FixMaker, ...]:
     """Return every kind of fix of this package: the makers that its modules name."""
-    paths = pkgutil.walk_packages(fixes.__path__, f"{fixes.__name__}.")
+    paths = pkgutil.walk_packages([str(Path(__file__).parent)], f"{__package__}.")
     modules = (importlib.import_module(info.name) for info in paths)
     named = (vars(module).values() for module in modules)
     return tuple(one for values in named for one in values if isinstance(one, FixMaker))

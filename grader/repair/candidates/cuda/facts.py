@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from tree_sitter import Node
 
+from grader.repair.candidates.cuda.names import Names
 from grader.repair.candidates.cuda.tree import call_around, called, is_target, parts, stored_in
 from grader.source.cpp_reading import read_call
 from grader.source.nodes import around, text
-
-if TYPE_CHECKING:
-    from grader.repair.candidates.cuda.scope import Scope
 
 INDEXED = {"subscript_argument_list", "binary_expression", "init_declarator", "argument_list"}
 GIVING = {"assignment_expression", "init_declarator"}
@@ -28,11 +25,11 @@ def _type_around(node: Node) -> str:
     return node.parent.type if node.parent is not None else ""
 
 
-def _is_name(_: Scope, node: Node) -> bool:
+def _is_name(_: Names, node: Node) -> bool:
     return re.fullmatch(r"\(?[A-Za-z_]\w*\)?", text(node)) is not None
 
 
-def _is_stored(scope: Scope, node: Node) -> bool:
+def _is_stored(scope: Names, node: Node) -> bool:
     """Whether it is the value that is stored to, or added to, an array that the kernel is given."""
     parent = node.parent
     if scope.on_host or parent is None:
@@ -44,7 +41,7 @@ def _is_stored(scope: Scope, node: Node) -> bool:
     return called(outer) == "atomicAdd" and outer is not None and read_call(outer).arguments[1:] == (node,)  # fmt: skip
 
 
-def _is_value(scope: Scope, node: Node) -> bool:
+def _is_value(scope: Names, node: Node) -> bool:
     """Whether it is a whole real value: assigned, returned, given to a function, or an element in a product."""
     kind = _type_around(node)
     if scope.on_host or scope.kind_of(node) != "real" or is_target(node):
@@ -56,25 +53,25 @@ def _is_value(scope: Scope, node: Node) -> bool:
     return kind in GIVING | {"return_statement"}
 
 
-def _is_truncated(scope: Scope, node: Node) -> bool:
+def _is_truncated(scope: Names, node: Node) -> bool:
     """Whether it is a real number that a cast makes a whole one: what stands behind its point is lost."""
     outer = node.parent if node.type != "parenthesized_expression" else None
     cast = call_around(node) if outer is not None and outer.type == "argument_list" else outer
     return _WHOLE.match(text(cast)) is not None and scope.kind_of(node) == "real"
 
 
-def _is_added(scope: Scope, node: Node) -> bool:
+def _is_added(scope: Names, node: Node) -> bool:
     """Whether it is a real value that is added to a sum as it is."""
     plain = node.type in {"identifier", "subscript_expression"} and scope.kind_of(node) == "real"
     return plain and not is_target(node) and parts(node.parent)[1] == "+="
 
 
-def _is_made(scope: Scope, node: Node) -> bool:
+def _is_made(scope: Names, node: Node) -> bool:
     """Whether it is the whole number that a variable is given."""
     return _type_around(node) in GIVING and not is_target(node) and scope.kind_of(node) == "integer"
 
 
-def _is_addend(scope: Scope, node: Node) -> bool:
+def _is_addend(scope: Names, node: Node) -> bool:
     """Whether it is a name that is an index, or is added to others to make one or a variable."""
     here = node.parent
     while here is not None and here.type == "binary_expression" and parts(here)[1] == "+":
@@ -83,13 +80,13 @@ def _is_addend(scope: Scope, node: Node) -> bool:
     return named and here is not None and here.type in {"subscript_argument_list", "init_declarator"}  # fmt: skip
 
 
-def _is_numeric(scope: Scope, node: Node) -> bool:
+def _is_numeric(scope: Names, node: Node) -> bool:
     """Whether numbers are assigned, and no tensors."""
     sides = (node.child_by_field_name(side) for side in ("left", "right"))
     return any(scope.kind_of(one) for one in sides)
 
 
-def _in_head(_: Scope, node: Node) -> bool:
+def _in_head(_: Names, node: Node) -> bool:
     """Whether it stands in the head of a `for`."""
     for outer in around(node):
         if outer.type == "for_statement":
@@ -100,33 +97,33 @@ def _in_head(_: Scope, node: Node) -> bool:
     return False
 
 
-def _is_launch_size(scope: Scope, node: Node) -> bool:
+def _is_launch_size(scope: Names, node: Node) -> bool:
     """Whether it is a whole number by its name in `<<<...>>>`; a dim3 is not one."""
     named = node.type == "identifier" and _type_around(node) == "kernel_call_syntax"
     return named and scope.kind_of(node) == "integer"
 
 
-def _is_block_size(scope: Scope, node: Node) -> bool:
+def _is_block_size(scope: Names, node: Node) -> bool:
     """Whether it is the second thing that a launch is told: its threads."""
     told = [one for one in node.parent.named_children if one.type != "comment"] if node.parent else []  # fmt: skip
     return _is_launch_size(scope, node) and told[1:2] == [node]
 
 
-def _is_grid_size(scope: Scope, node: Node) -> bool:
+def _is_grid_size(scope: Names, node: Node) -> bool:
     """Whether it is a whole number among the sizes of a declared `dim3`."""
     made = next(islice(around(node), 2, None), None)
     a_dim3 = made is not None and text(made.child_by_field_name("type")) == "dim3"
     return a_dim3 and scope.kind_of(node) == "integer"
 
 
-def _in_real(scope: Scope, node: Node) -> bool:
+def _in_real(scope: Names, node: Node) -> bool:
     """Whether a whole quotient goes into a real number."""
     parent = node.parent
     whole = parts(parent)[1] == "/" and scope.kind_of(parent) == "integer"
     return whole and any(scope.kind_of(outer) == "real" for outer in around(node))
 
 
-def makes_tensor(_: Scope, node: Node) -> bool:
+def makes_tensor(_: Names, node: Node) -> bool:
     """Whether an expression makes a tensor of sizes that it is given one by one."""
     call = read_call(node) if node.type == "call_expression" else None
     if call is None or not MAKERS.fullmatch(call.qualified):
@@ -134,7 +131,7 @@ def makes_tensor(_: Scope, node: Node) -> bool:
     return bool(call.arguments) and call.arguments[0].type == "initializer_list"
 
 
-FACTS: Mapping[str, Callable[[Scope, Node], bool]] = {
+FACTS: Mapping[str, Callable[[Names, Node], bool]] = {
     "host": lambda scope, _: scope.on_host,
     "device": lambda scope, _: not scope.on_host,
     "integer": lambda scope, node: scope.kind_of(node) == "integer",

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
+from grader.repair.candidates.changeable import Site
+from grader.repair.candidates.cuda.names import Names
 from grader.repair.candidates.cuda.tree import call_around, called, is_target, mentions, parts
 from grader.repair.candidates.letters import axes, difference
 from grader.repair.candidates.numbers import DIMS, other_numbers
-from grader.repair.candidates.pattern import Hole, Site
+from grader.repair.candidates.pattern import Hole
 from grader.source.nodes import descendants, text
 
-if TYPE_CHECKING:
-    from grader.repair.candidates.cuda.scope import Scope
-
-    CudaSite = Site[Scope]
-else:
-    CudaSite = Any
+CudaSite = Site[Names]
 NEAR = 4
 """How many of the variables that were declared last may be meant."""
 STORED = 3

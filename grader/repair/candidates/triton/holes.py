@@ -7,19 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
+from grader.repair.candidates.changeable import Site
 from grader.repair.candidates.letters import axes, of_one_axis, twin_of
 from grader.repair.candidates.numbers import near_constants
-from grader.repair.candidates.pattern import Hole, Site
+from grader.repair.candidates.pattern import Hole
 from grader.repair.candidates.triton.function import names_in, target_of
+from grader.repair.candidates.triton.names import Names
 
-if TYPE_CHECKING:
-    from grader.repair.candidates.triton.scope import Scope
-
-    TritonSite = Site[Scope]
-else:
-    TritonSite = Any
+TritonSite = Site[Names]
 
 
 def _of_kind(site: TritonSite, kind: str) -> list[str]:

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from grader.repair.candidates.candidate import Kind as Way
 from grader.repair.candidates.candidate import Piece, Touches
-from grader.repair.candidates.changeable import Changeable, Given, Likes
-from grader.repair.candidates.pattern import Hole, Rewrite, Site, Tree
+from grader.repair.candidates.changeable import Likes, Site
+from grader.repair.candidates.pattern import Hole, Rewrite, Tree
 from grader.repair.candidates.rows import read_rows
-from grader.repair.candidates.triton.function import Function, called_name, names_in, target_of
+from grader.repair.candidates.triton.function import names_in
 from grader.repair.candidates.triton.holes import HOLES
+from grader.repair.candidates.triton.names import Names, is_condition
 from grader.repair.candidates.triton.roles import roles_in
 from grader.repair.candidates.triton.tree import ATOMS, TREE, is_loose
-from grader.source import Source, nodes_under
-from grader.source.analysis.triton import Kernel, kernels, launches
+from grader.source import Source
+from grader.source.analysis.triton import kernels, launches
 
-Kind = Literal["POINTER", "SIZE", "INDEX", "REAL"]
-INDICES = {"program_id", "arange"}
-REALS = {"load", "zeros", "full", "sum", "sqrt", "rsqrt", "exp", "exp2", "log", "dot", "where", "max"}  # fmt: skip
-LOOPS = {"range", "static_range"}
-SIZES = r"\.(?:shape|size|stride|numel)\b|cdiv|//"
 NEXT = 0.12
 """What each next name of a kind adds to the cost of a change, as a share of it."""
 OF_LAUNCHES, IN_TUPLES, OF_AXES = 0.6, 1.0, 0.9
@@ -33,23 +29,13 @@ OF_LAUNCHES, IN_TUPLES, OF_AXES = 0.6, 1.0, 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class Scope(Function, Changeable):
+class Scope(Names):
     """A kernel, or a function of the host, with what is known of its names."""
 
     tree: ClassVar[Tree] = TREE
     table: ClassVar[tuple[Rewrite, ...]] = read_rows("triton")
     holes: ClassVar[Mapping[str, Hole]] = HOLES
     beside: ClassVar[Way] = "after"
-
-    @property
-    def text(self) -> Source:  # type: ignore[override]
-        """What its nodes are part of."""
-        return self.source
-
-    @property
-    def on_host(self) -> bool:
-        """Whether it is host code."""
-        return self.kernel is None
 
     def words_of(self, node: ast.expr) -> str:
         """Return an expression's text as a part of a product."""
@@ -66,123 +52,6 @@ class Scope(Function, Changeable):
     def roles(self) -> Mapping[ast.expr, frozenset[str]]:
         """The parts that some expressions play."""
         return roles_in(self)
-
-    @cached_property
-    def known(self) -> Mapping[str, tuple[str, ...]]:
-        """Names by kind, in the order in which they are bound."""
-        return self._of_kernel(self.kernel) if self.kernel else self._of_host()
-
-    @cached_property
-    def idle(self) -> frozenset[str]:
-        """Names that nothing uses but what assigns them anew."""
-        known = {name for names in self.known.values() for name in names}
-        return frozenset(known.difference(self._used_names()))
-
-    @cached_property
-    def bounds(self) -> tuple[str, ...]:
-        """The comparisons of places with sizes, as they are written."""
-        found = (one for one in nodes_under(self.node) if isinstance(one, ast.Compare))
-        places = set(self.known.get("INDEX", ()))
-        return tuple(dict.fromkeys(self.source.text(o) for o in found if names_in(o) & places))
-
-    def _used_names(self) -> Iterator[str]:
-        for node in nodes_under(self.node):
-            if isinstance(node, ast.Assign | ast.AugAssign):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                yield from names_in(node.value) - {n for one in targets for n in names_in(one)}
-                yield from (n for t in targets if not isinstance(t, ast.Name) for n in names_in(t))
-            elif isinstance(node, ast.stmt):
-                parts = (one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr))
-                yield from (name for one in parts for name in names_in(one))
-
-    @cached_property
-    def meta(self) -> frozenset[ast.expr]:
-        """What launches are given by keyword: sizes of blocks and numbers of warps."""
-        own = (one for one in launches(self.source) if one.host is self.node)
-        return frozenset(word.value for one in own for word in one.call.keywords)
-
-    def computes(self, node: ast.expr) -> bool:
-        """Whether an expression computes with real numbers, and with no place in memory."""
-        kinds = {self.kind_of(one) for one in ast.walk(node) if isinstance(one, ast.Name)}
-        return "REAL" in kinds or (self.kernel is None and isinstance(node, ast.BinOp))
-
-    def kind_of(self, node: ast.expr) -> str:
-        """Return the kind of a name; empty where it has none."""
-        words = self.source.text(node)
-        return next((kind for kind, names in self.known.items() if words in names), "")
-
-    def _of_kernel(self, kernel: Kernel) -> Mapping[str, tuple[str, ...]]:
-        found: dict[str, list[str]] = {kind: [] for kind in ("POINTER", "SIZE", "INDEX", "REAL")}
-        for name in kernel.assigned:
-            if not all(_is_condition(one) for one in kernel.assigned[name]):
-                found[self._kind_of_local(kernel, name)].append(name)
-        compared = (one for one in nodes_under(self.node) if isinstance(one, ast.Compare))
-        counted = {name for one in compared for name in names_in(one)}
-        for name in kernel.parameters:
-            if name not in kernel.pointers and name not in kernel.assigned:
-                sized = name in counted or name in kernel.constants or name in self._given_sizes
-                found["SIZE" if sized else "REAL"].append(name)
-        found["POINTER"] += [name for name in kernel.parameters if name in kernel.pointers]
-        return {kind: tuple(dict.fromkeys(names)) for kind, names in found.items()}
-
-    @cached_property
-    def _given_sizes(self) -> frozenset[str]:
-        """Parameters that launches give a length, a count or a stride to."""
-        own = (one for one in launches(self.source) if one.kernel is self.kernel and one.host)
-        pairs = ((name, value, one.host) for one in own for name, value in one.arguments.items())
-        return frozenset(name for name, value, host in pairs if host and _is_size(value, host))
-
-    def _kind_of_local(self, kernel: Kernel, name: str) -> Kind:
-        if kernel.names_behind(ast.Name(name)) & kernel.pointers:
-            if name in kernel.pointers or self._moves_pointer(kernel, name):
-                return "POINTER"
-            return "REAL"
-        values = kernel.assigned[name]
-        if any(called_name(one) in LOOPS for one in values if isinstance(one, ast.Call)):
-            return "INDEX"
-        nodes = [node for value in values for node in ast.walk(value)]
-        if any(isinstance(getattr(one, "value", None), float) for one in nodes):
-            return "REAL"
-        if any(isinstance(one, ast.Div) for one in nodes) or _calls(kernel, values) & REALS:
-            return "REAL"
-        behind = [
-            v for n in kernel.names_behind(ast.Name(name)) for v in kernel.assigned.get(n, ())
-        ]
-        return "INDEX" if _calls(kernel, behind) & INDICES else "SIZE"
-
-    def _moves_pointer(self, kernel: Kernel, name: str) -> bool:
-        """Whether accesses go through a name that is a sum with a pointer."""
-        through = {n for one in kernel.accesses for n in names_in(one.pointer)}
-        sums = [value for value in kernel.assigned[name] if isinstance(value, ast.BinOp)]
-        return name in through and bool(sums) and not _calls(kernel, sums) & REALS
-
-    def _of_host(self) -> Mapping[str, tuple[str, ...]]:
-        given = [v for one in launches(self.source) if one.host is self.node for v in one.call.args]
-        nodes = [node for value in given for node in ast.walk(value)]
-        names = [n.id for n in nodes if isinstance(n, ast.Name)]
-        tensors = {self.source.text(v) for one in launches(self.source) for p, v in one.arguments.items() if p in one.kernel.pointers}  # fmt: skip
-        bound = {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}  # fmt: skip
-        sizes = [n for n in dict.fromkeys((*names, *sorted(bound))) if n in bound - tensors]
-        return {
-            "POINTER": tuple(n for n in dict.fromkeys(names) if n in tensors),
-            "SIZE": tuple(sizes),
-        }
-
-    @property
-    def sizes(self) -> Sequence[str]:
-        """Names of lengths and counts."""
-        return self.known.get("SIZE", ())
-
-    @cached_property
-    def given(self) -> Sequence[Given]:
-        """The values that its statements give to names, in the order of the text."""
-        simple = (one for one in self.statements if isinstance(one, ast.Assign | ast.AugAssign))
-        named = ((target_of(one), one) for one in simple)
-        return [
-            Given(name, one.value, one, isinstance(one, ast.AugAssign) or name in names_in(one.value))
-            for name, one in named
-            if name
-        ]  # fmt: skip
 
     def alike(self) -> Iterator[Likes]:
         """Yield the arguments of launches, rows and columns of a statement, the parts of tuples."""
@@ -241,7 +110,7 @@ class Scope(Function, Changeable):
         if word == "number":
             return self.computes(node)
         if word == "index":
-            return self.kernel is not None and not self.computes(node) and not _is_condition(node)
+            return self.kernel is not None and not self.computes(node) and not is_condition(node)
         if word in {"whole-number", "float"}:
             return isinstance(value, int if word == "whole-number" else float)
         if word in {"real", "kernel"}:
@@ -272,21 +141,3 @@ def _plain(words: str) -> str:
         return ast.unparse(ast.parse(words.strip()))
     except SyntaxError:
         return words
-
-
-def _is_condition(node: ast.expr) -> bool:
-    joined = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr)
-    return joined or isinstance(node, ast.Compare)
-
-
-def _is_size(value: ast.expr, host: ast.FunctionDef) -> bool:
-    """Whether an argument is made of shapes and strides, as it is written or as the names in it were made."""
-    words = ast.unparse(value)
-    made = (one for one in ast.walk(host) if isinstance(one, ast.Assign) and any(names_in(t) & names_in(value) for t in one.targets))  # fmt: skip
-    return any(
-        re.search(SIZES, text) for text in (words, *(ast.unparse(one.value) for one in made))
-    )
-
-
-def _calls(kernel: Kernel, values: object) -> set[str]:
-    return {kernel.language_name(n) for value in values for n in ast.walk(value) if isinstance(n, ast.Call)}  # type: ignore[attr-defined] # fmt: skip

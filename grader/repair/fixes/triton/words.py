@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from grader.records import Context, Evidence, Finding, Fix, ToolMessage
 from grader.repair.candidates.candidate import Candidate
+from grader.repair.candidates.rewrites import replacements
 from grader.repair.candidates.rows import read_rows
 from grader.repair.candidates.triton.scope import Scope, scopes
 from grader.repair.fixes.maker import FixMaker
@@ -40,7 +41,7 @@ def _own_words(scope: Scope, lines: Collection[int]) -> Iterator[Fix]:
     """Yield what the table has for a refused line, made at all places of the kernel that are alike."""
     for row in TABLE:
         alike: dict[object, list[Candidate]] = {}
-        for one in (one for node in scope.expressions for one in row.options(scope, node)):
+        for one in (one for node in scope.expressions for one in replacements(row, scope, node)):
             alike.setdefault(one.ways, []).append(one)
         for same in alike.values():
             pieces = [one.pieces[0] for one in same]
