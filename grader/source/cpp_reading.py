@@ -64,13 +64,13 @@ def statement(node: cpp.Node | None, depth: int = 0) -> cpp.Stmt:
 
 
 @lru_cache(maxsize=256)
-def assigned_in(stmt: cpp.Stmt, *, cells: bool = True) -> frozenset[str]:
-    """Return the names that a statement may change; `cells`: including arrays and pointers whose cells it stores to."""
+def assigned_in(stmt: cpp.Stmt) -> frozenset[str]:
+    """Return the names that a statement may change, including arrays and pointers whose cells it stores to."""
     names: set[str] = set()
     for part in cpp.walk(stmt):
         if isinstance(part, (cpp.Assign, cpp.Update)):
             target: cpp.Expr = part.target
-            while cells and isinstance(target, cpp.Subscript):
+            while isinstance(target, cpp.Subscript):
                 target = target.base
             if isinstance(target, cpp.Name):
                 names.add(target.id)
@@ -180,7 +180,7 @@ def _call(node: cpp.Node, depth: int) -> cpp.Expr:
     if syntax is not None:
         return read_launch(syntax, depth)
     if called is None:
-        return cpp.Unclear(node, _expressions(_arguments(node), depth))
+        return cpp.Unclear(node, _expressions(node.child_by_field_name("arguments"), depth))
     call = read_call(node, depth)
     if call.base is not None or len(call.args) != 1:
         return call
@@ -198,13 +198,19 @@ def read_launch(syntax: cpp.Node, depth: int = 0) -> cpp.Launch:
     """Read the launch of a kernel from its `<<<...>>>`."""
     call = syntax.parent
     name, template = read_name(call.child_by_field_name("function") or call.named_child(0))
-    config, args = _expressions(syntax, depth), _expressions(_arguments(call), depth)
+    config, args = (
+        _expressions(syntax, depth),
+        _expressions(call.child_by_field_name("arguments"), depth),
+    )
     return cpp.Launch(call, name.split("::")[-1], template, given_nodes(syntax), config, args)
 
 
 def read_call(node: cpp.Node, depth: int = 0) -> cpp.Call:
     """Read a call, including conversions in call syntax."""
-    called, args = node.child_by_field_name("function"), _expressions(_arguments(node), depth)
+    called, args = (
+        node.child_by_field_name("function"),
+        _expressions(node.child_by_field_name("arguments"), depth),
+    )
     base = None
     if called is not None and called.type == "field_expression":
         base = expression(called.child_by_field_name("argument"), depth)
@@ -212,15 +218,7 @@ def read_call(node: cpp.Node, depth: int = 0) -> cpp.Call:
     elif called is not None and called.type not in CALLED_BY_NAME:
         return cpp.Call(node, "operator()", "operator()", expression(called, depth), (), args)
     name, template = read_name(called)
-    return cpp.Call(node, name.split("::")[-1], name, base, _texts(template), args)
-
-
-def _arguments(node: cpp.Node) -> cpp.Node | None:
-    return node.child_by_field_name("arguments")
-
-
-def _texts(nodes: Iterable[cpp.Node]) -> tuple[str, ...]:
-    return tuple(map(text, nodes))
+    return cpp.Call(node, name.split("::")[-1], name, base, tuple(map(text, template)), args)
 
 
 _EXPRESSIONS: dict[str, Callable[[cpp.Node, int], cpp.Expr]] = {
@@ -372,7 +370,7 @@ class Macro:
 def read_macro(node: cpp.Node) -> Macro:
     """Read a `#define`."""
     given = node.child_by_field_name("parameters")
-    names = _texts(given.named_children) if given is not None else None
+    names = tuple(map(text, given.named_children)) if given is not None else None
     value = text(node.child_by_field_name("value")).split("//")[0].replace("\\\n", " ").strip()
     return Macro(text(node.child_by_field_name("name")), names, value, node)
 
