@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import Field, dataclass, fields, replace
+from dataclasses import Field, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -350,29 +350,6 @@ def _vexing_parse(node: cpp.Node, target: cpp.Node, kind: str, words: set[str]) 
     init: cpp.Expr = items[0] if single else cpp.Items(target, tuple(items))
     name = text(target.child_by_field_name("declarator"))
     return cpp.Declare(node, name, clean_type(kind), (), init, const="const" in words)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Macro:
-    """A `#define`; `parameters` is None for one without parentheses."""
-
-    name: str
-    parameters: tuple[str, ...] | None
-    value: str
-    node: cpp.Node
-
-    @property
-    def expr(self) -> cpp.Expr | None:
-        """Its value, if that is an expression."""
-        return parse_expression(self.value)
-
-
-def read_macro(node: cpp.Node) -> Macro:
-    """Read a `#define`."""
-    given = node.child_by_field_name("parameters")
-    names = tuple(map(text, given.named_children)) if given is not None else None
-    value = text(node.child_by_field_name("value")).split("//")[0].replace("\\\n", " ").strip()
-    return Macro(text(node.child_by_field_name("name")), names, value, node)
 
 
 @lru_cache(maxsize=512)

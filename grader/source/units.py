@@ -10,10 +10,11 @@ from operator import attrgetter
 from tree_sitter import Node, Tree
 
 from grader.source.cpp import Call, Declare, Launch
-from grader.source.cpp_reading import Macro, read_call, read_launch, read_macro, variables
+from grader.source.cpp_reading import read_call, read_launch, variables
 from grader.source.cuda_tree import by_kind, parse_cuda
 from grader.source.declarators import clean_type
 from grader.source.functions import Function, Kernel, read_functions
+from grader.source.macros import Macro, read_macro
 from grader.source.nodes import around, text
 from grader.source.placed_text import PlacedText
 from grader.source.python_bindings import PythonBinding, read_python_bindings
