@@ -150,7 +150,5 @@ class _Function:
         new = {r for _, made in change.edits for one in made for r in self.reach.read_by(one)}
         old = {r for at, _ in change.edits for r in self.reach.read_at(at)}
         guard = change.changed
-        chosen = (
-            isinstance(guard, FixedGuard) and guard.before == "selp"
-        )  # always true or always false
+        chosen = isinstance(guard, FixedGuard) and guard.before == "selp"  # constant
         return chosen or any(self.reach.behind_one(one) & self.loads for one in new - old)

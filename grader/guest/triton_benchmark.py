@@ -83,11 +83,7 @@ def _changes_what_it_reads(tuner: Any) -> bool:
     """Whether a run of the kernel changes the next run's input, by its text and arguments."""
     try:
         text = ast.parse(textwrap.dedent(inspect.getsource(tuner.base_fn)))
-    except (
-        OSError,
-        TypeError,
-        SyntaxError,
-    ):  # a kernel without a source file, or unparsable on its own
+    except (OSError, TypeError, SyntaxError):  # no source file, or unparsable
         return False
     read, written = (
         _first_arguments(text, ("load", "atomic_")),

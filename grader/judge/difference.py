@@ -312,9 +312,7 @@ def doubled_reads(found: Sequence[Difference]) -> tuple[Difference, Reads] | Non
         for one in found
         for reads in one.reads
         if one.tensor.role.startswith("input")
-        and (
-            reads.over or one.origin is None
-        )  # a thread may read a value again that it can't keep in a register
+        and (reads.over or one.origin is None)  # a thread may reload a value
         and reads.times > AGAIN * len(reads.elements) > AGAIN
         and reads.times not in {len(needs) for needs in one.asked.needs.values()}
     }

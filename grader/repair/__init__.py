@@ -1,4 +1,4 @@
-"""Fixes, reference kernels by family, and what a model proposes: nothing is shown that has not passed."""
+"""Fixes, reference-fixed kernels by family, and a model's proposals; only programs that passed are shown."""
 
 from grader.repair.candidates import screen_of
 from grader.repair.compose import UncoveredError

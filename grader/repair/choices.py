@@ -1,4 +1,4 @@
-"""Which fixes of a program's findings are made, and which of them together: the likeliest first."""
+"""Choices of fixes for a program's findings, single and combined, the likeliest first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def choices_of_fixes(program: Program, *, merely_possible: bool = False) -> Iter
 
 
 def _options(program: Program, merely_possible: bool) -> list[Chosen]:
-    """Return the fixes of each finding that may change the verdict; of errors alone, where there are any."""
+    """Return the fixes of each finding that may change the verdict; only of errors, if there are any."""
     made = {fix for _, fix in program.fixes}
     asked = (one for one in program.findings if (one.confidence == "possible") == merely_possible)
     ordered = sorted(
@@ -41,7 +41,7 @@ def _options(program: Program, merely_possible: bool) -> list[Chosen]:
 
 
 def _without_repeats(chosen: Chosen) -> Chosen:
-    """Leave out what another finding proposes as well."""
+    """Leave out fixes that another finding proposes too."""
     first: dict[Fix, Finding] = {}
     for finding, fix in chosen:
         first.setdefault(fix, finding)
@@ -49,14 +49,14 @@ def _without_repeats(chosen: Chosen) -> Chosen:
 
 
 def has_fixes(program: Program) -> bool:
-    """Whether findings of a program propose what was not made yet."""
+    """Whether a program's findings propose fixes that were not applied yet."""
     return bool(_options(program, merely_possible=False))
 
 
 def cause_of(program: Program) -> Finding:
-    """Return the finding that a change without a rule of its own settles: the gravest without a fix.
+    """Return the finding that a change without its own rule settles: the gravest without a fix.
 
-    One that shows only where nothing is decided is not what makes a program wrong.
+    A finding that shows only on workloads that don't decide is not the cause.
     """
     beside = {one.workload for one in program.evaluation.comparisons if not one.decides}
     ordered = sorted(

@@ -1,4 +1,4 @@
-"""Which problem files of a folder get a reference-fixed kernel, by which families, and why others don't."""
+"""Coverage of a folder's problem files by reference-fixed kernels: families, or the reason for none."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Covered:
     verdict: str = ""
     """Status of its kernel's evaluation; empty where that was not asked for."""
     seconds: float = 0.0
-    """What writing and evaluating it took."""
+    """Seconds of writing and evaluating it."""
 
     @property
     def said(self) -> str:
-        """Return the row's words: families, verdict and seconds, or why it isn't covered."""
+        """Return the row's text: families, verdict and seconds, or why it isn't covered."""
         if not self.families:
             return f"not covered: {self.reason}"
         words = " + ".join(self.families)

@@ -1,4 +1,4 @@
-"""Where a defect is that only its consequences were seen of: at the line that its verified fix changes."""
+"""Locates a defect of which only consequences were seen, at the line that its verified fix changes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LINE = re.compile(r"line (\d+): `")
 def locate_by_repairs(
     findings: tuple[Finding, ...], submission: Submission, repairs: Sequence[Repair]
 ) -> tuple[Finding, ...]:
-    """Return the findings, those without a cause of their own placed at the one line that fixes them."""
+    """Return the findings, those without a known cause placed at the one line that fixes them."""
     fix = next((repair for repair in repairs if repair.kind == "fix"), None)
     settled = [(rule, label) for rule, label in fix.settles if rule in VAGUE] if fix else []
     lines = {said[1] if (said := _LINE.match(label)) else "" for _, label in settled}
@@ -45,7 +45,7 @@ def locate_by_repairs(
 
 
 def _knows(finding: Finding, label: str) -> bool:
-    """Whether a changed run proved where the cause is, and its own fix stands elsewhere."""
+    """Whether a counterfactual run proved the place of the cause, and its own fix is elsewhere."""
     own = finding.rule == "DEP006" and any(one.label == label for one in finding.fixes)
     said = _LINE.match(label)
     return own and said is not None and finding.place is not None and finding.place.line != int(said[1])  # fmt: skip
@@ -102,7 +102,7 @@ def _place_finding(
 
 
 def _what_it_needs(old: str, new: str) -> str:
-    """Return the piece of a line that differs, as words; the whole line where the piece is not an expression."""
+    """Return the differing piece of a line, as words; the whole line where the piece is not an expression."""
     if new.strip().endswith(old.strip()):
         return f"`{new.strip().removesuffix(old.strip()).strip()[:LONG]}` is missing before it"
     before, after = list(_TOKEN.finditer(old)), list(_TOKEN.finditer(new))
@@ -133,7 +133,7 @@ def _piece(text: str, tokens: Sequence[re.Match[str]], begin: int, end: int) -> 
 
 
 def _place(submission: Submission, line: int) -> Place:
-    """Return the place of a line, of whichever language it is."""
+    """Return the place of a line, in any language."""
     source = parse(submission.code)
     cuda = (unit.place_line(k) for unit in source.cuda for k in range(1, len(unit.lines) + 1))
     own = next((place for place in cuda if place.line == line), None)

@@ -1,4 +1,4 @@
-"""What a language model proposes, where the user wants one: a submission like any other."""
+"""Proposals of a language model, if enabled, which are evaluated like any submission."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ SECONDS = 120.0
 
 
 class ModelError(Exception):
-    """The server or the model gave nothing that can be used."""
+    """The server or the model gave no usable answer."""
 
 
 class Answer(BaseModel):
-    """What a repair prompt asks for."""
+    """The schema of a repair prompt's answer."""
 
     model_config = ConfigDict(extra="ignore")
     code: str
@@ -91,7 +91,7 @@ class Model:
 def model_repair(
     task: Task, program: Program, examiner: Examiner, model: Model
 ) -> tuple[Repair | None, str]:
-    """Ask for a repair, evaluate it, and ask again with its verdict; return the first that passes."""
+    """Request a repair, evaluate it, and retry with its verdict; return the first that passes."""
     failed = ""
     for attempt in range(1, MAX_TRIES + 1):
         try:
@@ -119,7 +119,7 @@ def model_repair(
 
 
 def proposal(answer: str, sample: str) -> Submission | None:
-    """Read the program out of an answer: the JSON that was asked for, else any block of code."""
+    """Read the program from an answer: the requested JSON, else any block of code."""
     try:
         text = Answer.model_validate_json(_braced_text(answer)).code
     except ValidationError:

@@ -1,4 +1,4 @@
-"""The reference-fixed kernel: what a good engineer would have handed in for the task.
+"""The reference-fixed kernel: a good engineer's solution of the task.
 
 It is the task's, not a sample's: all answers to a task get the same text, so it is written, built and
 verified once for all of them. It has two forms: a plain one to learn from, and a fast one. What counts is the plain
@@ -32,7 +32,7 @@ class Fixed:
     """A task's reference-fixed kernel, or why there is none."""
 
     repairs: tuple[Repair, ...] = ()
-    """The form that is shown first; both forms at most."""
+    """The kernel in one or both forms, the one to show first."""
     note: str = ""
     """Why, in a sentence; empty where there is one."""
 
@@ -79,7 +79,7 @@ def _examine_form(task: Task, examiner: Examiner, form: Form, code: str | None) 
         return Fixed()
     evaluation = examiner.examine(program(code, task.name)).evaluation
     if form == "plain" and evaluation.verdict.general is False:
-        return Fixed()  # what fails at other sizes is nothing to learn from
+        return Fixed()  # a kernel that fails at other sizes is no example to learn from
     if evaluation.verdict.status != "correct":
         return Fixed(note=f"No reference-fixed kernel: {_say_failure(evaluation)}")
     passed = Repair(kind="reference", form=form, code=code, evaluation=evaluation, title=task.title)
@@ -87,7 +87,7 @@ def _examine_form(task: Task, examiner: Examiner, form: Form, code: str | None) 
 
 
 def _say_failure(evaluation: Evaluation) -> str:
-    """Say how far a program of ours got; that it is not right is the grader's own shortcoming."""
+    """Return a sentence on the failure of our own program, which is the grader's shortcoming."""
     verdict = evaluation.verdict
     because = verdict.sentence.removesuffix(".")
     if verdict.status in UNFINISHED:
@@ -98,7 +98,7 @@ def _say_failure(evaluation: Evaluation) -> str:
 
 
 def program(code: str, name: str) -> Submission:
-    """Return a program of ours as what is evaluated; `name` stands for a sample's."""
+    """Return our own program as a submission; `name` is used as the sample's id."""
     lines = (0,) * len(code.splitlines())
     return Submission(sample=name, code=code, line_map=lines, how="reference-fixed kernel")
 

@@ -1,4 +1,4 @@
-"""How far a search for a fix got, in words."""
+"""Sentences on how far a search for a fix got."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from grader.records import Evaluation
 
 
 def how_far(first: Program, best: Program, used: int, small: int) -> str:
-    """Return how far a search without a result got: what was tried, what came nearest, where that is right.
+    """Return how far a search without a result got: the tried changes, the nearest program, and where it is right.
 
     `first` is the submission as it is; `used` is the number of evaluations, `small` that of small changes. Changes after
     which it ends as before, on no more workloads right, are no advice; nor are those with a proven error of their own.

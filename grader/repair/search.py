@@ -1,4 +1,4 @@
-"""The search for a repair: the author's own code, changed as little as makes it right, each try evaluated for real."""
+"""The search for a repair: the author's own code with as few changes as possible, each attempt fully evaluated."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ASIDE = 20.0
 
 
 class Searched(NamedTuple):
-    """What a search came to."""
+    """The result of a search."""
 
     repair: Repair | None = None
     note: str = ""
@@ -41,7 +41,7 @@ def find_repair(
 ) -> Searched:
     """Search from the deepest state for a right program.
 
-    The findings' own fixes come first; where they don't suffice, small changes are tried on `screen`.
+    The findings' own fixes come first; if they don't suffice, small changes are tried on `screen`.
     """
     trials = Trials(examiner, tries)
     best = _Search(states[-1], trials, screen).best()
@@ -57,10 +57,10 @@ class _Search:
     trials: Trials
     screen: Screen | None
     together: bool = field(default=False, init=False)
-    """Whether several changes were made at once, some of which may be needless."""
+    """Whether several changes were made at once, some of which may be unnecessary."""
 
     def best(self) -> Program:
-        """Return the right program that the search comes to, else the one that came nearest."""
+        """Return the right program that the search finds, else the nearest one."""
         best = self.start
         while needs_fix(best):
             better = self._next(best)
@@ -73,7 +73,7 @@ class _Search:
         return take_back_needless(self.start, best, self.trials) if self.together else best
 
     def _next(self, program: Program) -> Program | None:
-        """Return a program that is nearer to a right one; None where no step leads on."""
+        """Return a program that is nearer to a right one; None where no step improves it."""
         better = self._by_findings(program) or self._by_two_findings(program)
         better = None if better is not None and leads_around(program, better) else better
         if better is None or not (better.passes or has_fixes(better)):
@@ -98,7 +98,7 @@ class _Search:
         return best
 
     def _by_two_findings(self, program: Program) -> Program | None:
-        """Return the program right after two fixes, of which the first alone makes nothing better.
+        """Return the program that is right after two fixes, the first of which alone is no improvement.
 
         A cause that a run proved may stand before another: a loop that ends too early, before reads without a guard.
         """
@@ -127,7 +127,7 @@ class _Search:
         best: Program | None = None
         for fix in guesses.fixes[:GUESSED]:
             chosen = ((cause_of(program), fix),)
-            # what held in the screening is always evaluated
+            # a candidate that passed the screening is always evaluated
             if not self.trials.afford(program, chosen) and not guesses.decides:
                 break
             tried = self.trials.make(program, chosen)
@@ -138,7 +138,7 @@ class _Search:
         return best
 
     def _may_be_guessed(self, program: Program) -> bool:
-        """Whether small changes may help a program, and were not tried on it; a screening looks at values alone."""
+        """Whether small changes may help a program and were not tried on it; a screening only compares values."""
         build = program.evaluation.build
         if build is None or program.status in RIGHT_VALUES or waits(program):
             return False
@@ -154,7 +154,7 @@ class _Search:
         return program
 
     def _for_other_sizes(self, program: Program) -> Iterator[Chosen]:
-        """Yield what the findings of a program ask for that is right where it decides alone, then small changes."""
+        """Yield the fixes of a program that is right only where it decides, then small changes."""
         asked = (one for one in program.findings if one.fixes and matters(program, one))
         yield from (((one, one.fixes[0]),) for one in islice(asked, GUESSED))
         if self.screen is not None and not cancels(program):

@@ -1,4 +1,4 @@
-"""A repair as small as it gets: what several changes made together is taken back, as long as the program stays right."""
+"""Minimises a repair: combined changes are reverted as long as the program stays right."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Stretch = tuple[int, int, int, int]
 
 
 def take_back_needless(first: Program, right: Program, trials: Trials) -> Program:
-    """Return a right program without the stretches of lines that it needs not.
+    """Return a right program without unnecessary changed stretches of lines.
 
-    `first` is where the search began: what had to be fixed to come that far is needed.
+    `first` is the search's starting state, whose own fixes are necessary.
     """
     current = right
     for stretch in reversed(_changes(first.submission.code, right.submission.code)[-REVERTED:]):
@@ -38,7 +38,7 @@ def _changes(old: str, new: str) -> list[Stretch]:
 
 
 def _without(first: Submission, current: Submission, stretch: Stretch) -> Submission:
-    """Return the current text with the stretch put back; later stretches were handled before it."""
+    """Return the current text with the stretch reverted; later stretches were handled before."""
     old, new = first.code.splitlines(), current.code.splitlines()
     old_start, old_end, new_start, new_end = stretch
     code = "\n".join((*new[:new_start], *old[old_start:old_end], *new[new_end:])) + "\n"
@@ -61,6 +61,6 @@ def repair_of(submission: Submission, right: Program) -> Repair:
 
 
 def _is_kept(fix: Fix, text: str) -> bool:
-    """Whether the fix is still in the text after what wasn't needed was taken back."""
+    """Whether the fix is still in the text after minimisation."""
     inserted = [edit.text.strip() for edit in fix.edits if edit.text.strip()]
     return not inserted or any(piece in text for piece in inserted)

@@ -1,4 +1,4 @@
-"""The evaluations that a search may ask for: how many are left, what came of them, and which fixes were tried in vain."""
+"""A search's budget of evaluations, with their results and the fixes that failed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Chosen = tuple[tuple[Finding, Fix], ...]
 
 
 def hidden(chosen: Chosen, changed: Program) -> bool:
-    """Whether a program is no nearer to a right one: a fix only took away what showed its defect."""
+    """Whether a program is no nearer to a right one, since a fix only hid the symptom."""
     return not changed.passes and any(fix.hides for _, fix in chosen)
 
 
 def leads_around(before: Program, after: Program) -> bool:
-    """Whether lines that use the tensors run no more after a change: what goes wrong there is not put right, but left out."""
+    """Whether lines that use the tensors no longer run after a change, which skips the defect instead of fixing it."""
     used, run = (
         {count.line for run in one.evaluation.runs for count in run.counts if getattr(count, what)}
         for one, what in ((before, "accesses"), (after, "instructions"))
@@ -35,7 +35,7 @@ class Trials:
     left: int
     used: int = 0
     small: int = 0
-    """How many small changes were tried beside them."""
+    """Number of small changes tried beside them."""
     searched: set[str] = field(default_factory=set)
     """Keys of the programs that small changes were tried on: another search would find the same."""
     paid: set[tuple[str, tuple[Fix, ...]]] = field(default_factory=set)
@@ -44,7 +44,7 @@ class Trials:
     """Fixes that were made alone, and made nothing better."""
 
     def afford(self, program: Program, chosen: Chosen) -> bool:
-        """Whether a program with these changes may be evaluated; uses one evaluation where it was not before."""
+        """Whether a program with these changes may be evaluated; uses one evaluation unless it was evaluated before."""
         asked = program.submission.key, tuple(fix for _, fix in chosen)
         if asked not in self.paid and not self._take():
             return False
@@ -57,7 +57,7 @@ class Trials:
         return self.left >= 0
 
     def make(self, program: Program, chosen: Chosen) -> Program | None:
-        """Return the program with these changes, evaluated; None where they can't be made together."""
+        """Return the evaluated program with these changes; None where they can't be combined."""
         changed = try_fixes(program, chosen, self.examiner)
         if changed is not None and len(chosen) == 1 and not program.passes:
             if changed.rank <= program.rank or hidden(chosen, changed):

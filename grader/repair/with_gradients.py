@@ -17,7 +17,7 @@ from grader.tasks.backward import PARAMETERS, with_backward
 
 @cache
 def formulas() -> Mapping[str, str]:
-    """Return what computes the gradients of each built-in task that has such a formula."""
+    """Return the gradient formula of each built-in task that has one."""
     return tomllib.loads(Path(__file__).with_name("gradient_formulas.toml").read_text("utf-8"))
 
 
@@ -33,7 +33,7 @@ def gradient_reference(task: Task) -> str:
 
 
 def gradient_task(task: Task) -> Task:
-    """Return a built-in task's gradients as a task of their own, as they are traced: all it takes are inputs."""
+    """Return a built-in task's gradients as a separate task for tracing, with inputs only."""
     asked = with_backward(task)
     if asked is None or task.name not in formulas():
         raise UncoveredError(f"no formula for the gradients of {task.name}")
@@ -81,7 +81,7 @@ def join_passes(task: Task, results: str, gradients: str) -> str:
 
 
 def _part(program: str, name: str, suffix: str) -> tuple[list[str], str]:
-    """Return a program's imports and the rest of it, with its module and its texts under other names."""
+    """Return a program's imports and the rest, with its module and its texts renamed."""
     tree, lines = ast.parse(program), program.splitlines()
     kept = [n for n in tree.body if not isinstance(n, ast.Import | ast.ImportFrom)]
     kept = kept[1:] if ast.get_docstring(tree) else kept

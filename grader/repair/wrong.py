@@ -1,4 +1,4 @@
-"""What of a program asks for a fix, and what no change of the search can help."""
+"""Which programs need a fix, and which the search can't fix."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from grader.records import Comparison, Finding, Fix
 HARMLESS = ("STY", "PRF")
 """Families whose findings are about speed and style: no fix of theirs makes a wrong program right."""
 CANCELLATION = "NUM004"
-"""Names a variance that is taken as a difference of two large numbers."""
+"""Code of the rule on a variance computed as a difference of large numbers."""
 LOST = 0.05
-"""How far off, relatively, the worst element may be of what a lack of digits explains."""
+"""Largest relative error of the worst element that lost digits can explain."""
 WAITS = re.compile(
     r"\bvolatile\b|\batomic\w*\s*\(|__threadfence|ld\.acquire|grid\.sync|this_grid|cuda::atomic"
 )
-"""What a block waits for another with."""
+"""Functions by which a block waits for another."""
 
 
 def needs_fix(program: Program) -> bool:
@@ -36,12 +36,12 @@ def is_narrow(program: Program) -> bool:
 
 
 def _lucky(finding: Finding) -> bool:
-    """Whether it rests on undefined behaviour that a run showed: a GPU may show it in another way (a race, say)."""
+    """Whether it is right only by luck, with undefined behaviour in a run; a GPU may behave differently (in a race, say)."""
     return any(proves_undefined(item) for item in finding.evidence)
 
 
 def doubtful(fixes: tuple[tuple[Finding, Fix], ...]) -> bool:
-    """Whether one of several changes made at once may be needless.
+    """Whether one of several changes made at once may be unnecessary.
 
     Without one whose finding a run has shown, that would show again; but of several that write the same (a barrier),
     one often settles what the others are for.
@@ -58,14 +58,14 @@ def _is_shown_by_run(finding: Finding) -> bool:
 
 
 def cancels(program: Program) -> bool:
-    """Whether a formula that loses digits explains what is wrong: no small change brings them back."""
+    """Whether a formula that loses digits explains the error, which no small change fixes."""
     wrong = [one for one in program.evaluation.comparisons if one.decides and not one.equal]
     named = any(finding.rule == CANCELLATION for finding in program.findings)
     return named and all(one.half_precision or _loses_digits(one) for one in wrong)
 
 
 def _loses_digits(one: Comparison) -> bool:
-    """Whether the first digit or two of the worst element are right: the others went in a difference."""
+    """Whether only the first digit or two of the worst element are right, as after cancellation."""
     worst = one.mismatch
     if worst is None or worst.worst_value is None or worst.worst_reference is None:
         return False
@@ -73,10 +73,10 @@ def _loses_digits(one: Comparison) -> bool:
 
 
 def waits(program: Program) -> bool:
-    """Whether blocks wait for each other: taking such a wait out may be right in the simulator's order alone."""
+    """Whether blocks wait for each other; removing such a wait may be right only in the simulator's order."""
     rules = {item.rule for item in program.findings}
     if program.status == "hung":
-        return not rules & {"SYN003", "SYN004"}  # these hold up the threads of one block
+        return not rules & {"SYN003", "SYN004"}  # these only block threads of one block
     return "SYN006" in rules and WAITS.search(program.submission.code) is not None
 
 

@@ -36,9 +36,7 @@ class RowFile:
             return
         with self.path.open("r+b") as file:
             whole = sum(len(line) for line in file if line.endswith(b"\n"))
-            if whole < file.seek(
-                0, os.SEEK_END
-            ):  # otherwise the file keeps its time, so that the index stays current
+            if whole < file.seek(0, os.SEEK_END):  # else its time stays: the index is current
                 file.truncate(whole)
 
     def finished_samples(self) -> dict[str, str]:

@@ -1,6 +1,6 @@
-"""The rules, one a file, in a folder a family; they know no device and not each other.
+"""The rules, one file each, in one folder for each family; they know no device and not each other.
 
-What every rule is written with is imported from here, for those of plug-ins as well.
+Common names for writing rules are imported from here, also by plug-ins.
 """
 
 from grader.records import Context, Edit, Evidence, Finding, Fix, Place, Severity

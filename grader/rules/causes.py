@@ -1,4 +1,4 @@
-"""What a run's observation means, in a sentence for people; its threads, bytes and counts stay with the evidence."""
+"""The meaning of a run's observation in a sentence; threads, bytes and counts stay in the evidence."""
 
 from collections.abc import Mapping
 
@@ -11,15 +11,15 @@ _ACTS: Mapping[str, tuple[str, str]] = {
     "atomic-plain": ("accesses without an atomic", "updates with one"),
     "plain-atomic": ("updates with an atomic", "accesses without one"),
 }
-"""What the later access of a race does, and what the earlier one does."""
+"""Words for the later and the earlier access of a race."""
 _OF_PROGRAM = " in the same program"
 _USES: Mapping[MemoryUse, str] = {"read": "reads", "write": "writes", "atomic": "updates"}
 
 
 def cause_of(item: Evidence, what: str = "what") -> str:
-    """Return the cause that an observation shows; its own sentence where there is nothing plainer to say.
+    """Return the cause that an observation shows; by default its own sentence.
 
-    `what` names what a race is about, as far as "a thread reads ... another thread writes" wants it.
+    `what` names the memory of a race, for "a thread reads ... another thread writes".
     """
     said = ""
     if isinstance(item.details, Race):
@@ -58,5 +58,5 @@ def _say_misaligned(item: Evidence, access: MemoryAccess) -> str:
 
 
 def _who(item: Evidence) -> str:
-    """Return what runs beside its like: a thread of CUDA, a program of Triton."""
+    """Return the unit of parallelism: a thread in CUDA, a program in Triton."""
     return "program" if item.place is not None and item.place.language == "python" else "thread"

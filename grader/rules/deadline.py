@@ -1,4 +1,4 @@
-"""Ends a rule that a hostile text keeps busy: a limit of CPU time for a block of Python."""
+"""A CPU time limit for a block of Python, which ends a rule on a hostile text."""
 
 import ctypes
 import threading
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 LOOK = 0.5
-"""Seconds between two looks at the threads that have a deadline."""
+"""Seconds between two checks of the threads with a deadline."""
 
 
 class TooSlowError(Exception):
@@ -30,10 +30,10 @@ _watcher: list[threading.Thread] = []
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[Callable[[], bool]]:
-    """Raise TooSlowError in this thread once it has used so much CPU time inside the block.
+    """Raise TooSlowError in this thread after `seconds` of CPU time inside the block.
 
-    Gives a function that says whether that time has come: it is raised once, and what catches it may
-    go on. What runs in C is not interrupted. Blocks of one thread don't nest.
+    Yields a function that tells whether time is up: the error is raised once, and a handler may continue. Code in C is
+    not interrupted. Blocks of one thread don't nest.
     """
     thread = threading.get_ident()
     with _lock:
@@ -48,12 +48,12 @@ def deadline(seconds: float) -> Iterator[Callable[[], bool]]:
     finally:
         with _lock:
             if _watched.pop(thread).told:
-                # It may not have come yet, and must not come later.
+                # The exception may not have been raised yet, and must not be raised later.
                 _raise(thread, None)
 
 
 def _watch() -> None:
-    """Look at the threads until none has a deadline."""
+    """Check the threads until none has a deadline."""
     while True:
         time.sleep(LOOK)
         with _lock:

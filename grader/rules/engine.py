@@ -1,4 +1,4 @@
-"""Runs the rules over a submission's text (`detect`), and makes one finding of one defect (`settle`)."""
+"""Runs the rules on a submission's text (`detect`), and merges findings of one defect (`settle`)."""
 
 import logging
 from collections.abc import Collection, Iterable
@@ -19,24 +19,22 @@ from grader.source import Source
 logger = logging.getLogger(__name__)
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 TIME_LIMIT = 20.0
-"""Seconds of CPU for all rules, after which the present one is ended and no other one runs; an
-ordinary text takes some hundredths."""
+"""CPU seconds for all rules, after which the current one is ended and no other runs; usually a few hundredths."""
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """What the rules said, and where they failed themselves."""
+    """The rules' findings, and their own failures."""
 
     findings: tuple[Finding, ...]
     trouble: tuple[str, ...] = ()
-    """One sentence for each rule that raised, and one where time ran out; the grader's own fault,
-    never the sample's."""
+    """One sentence for each rule that raised, and one if time ran out: the grader's own fault, never the sample's."""
 
 
 def detect(
     source: Source, context: Context, select: Collection[str] = (), ignore: Collection[str] = ()
 ) -> Inspection:
-    """Return what each rule finds by itself, which rules failed, and which did not run for want of time.
+    """Return each rule's own findings, the failed rules, and those that did not run for lack of time.
 
     `select` and `ignore` hold codes, prefixes of codes (`SYN`) or names of rules; no `select` means all. Never raises.
     """
@@ -57,9 +55,9 @@ def detect(
 
 
 def settle(inspection: Inspection, source: Source, context: Context) -> Inspection:
-    """Weigh what the rules found by what was seen, and make one finding of one defect.
+    """Weigh findings by evidence, and merge those of one defect.
 
-    They are weighed before they are merged: what a run refutes, and what is a remark, explains nothing.
+    They are weighed before merging, since refuted findings and remarks explain nothing.
     """
     running = leave_out_idle(inspection.findings, source)
     weighed = tuple(weighed_by_runs(running, source, context, _certain_codes()))
@@ -70,7 +68,7 @@ def settle(inspection: Inspection, source: Source, context: Context) -> Inspecti
 def _run_rule(
     rule: Rule, source: Source, context: Context, found: list[Finding], trouble: list[str]
 ) -> None:
-    """Collect what one rule finds, or why it failed."""
+    """Collect one rule's findings, or the reason of its failure."""
     try:
         found.extend(rule.check(source, context))
     except TooSlowError:
@@ -92,9 +90,9 @@ def choose_rules(
 
 
 def taking_part(rules: Iterable[Rule], languages: Collection[str]) -> tuple[Rule, ...]:
-    """Return the rules that can say something of programs in these languages.
+    """Return the rules that apply to programs in these languages.
 
-    Where none was recognised, nothing is ruled out.
+    All rules apply where no language was recognised.
     """
     return tuple(
         rule
@@ -117,6 +115,6 @@ def _is_named(rule: Rule, names: Collection[str]) -> bool:
 
 
 def _rank(finding: Finding) -> tuple[int, bool, int, str]:
-    """Return what orders findings: a cause that runs proved comes before what stands at earlier lines."""
+    """Return the sort key of findings: causes proven by runs first, then by line."""
     line = finding.place.line if finding.place else 0
     return (SEVERITIES.index(finding.severity), not finding.root_cause, line, finding.rule)

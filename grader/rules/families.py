@@ -1,4 +1,4 @@
-"""The families of rules: one table with what all rules of a folder have in common."""
+"""The families of rules: a table of the common properties of a folder's rules."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from grader.records import Prediction
 
 @dataclass(frozen=True)
 class Family:
-    """What holds for all rules whose codes begin with the same three letters."""
+    """Common properties of all rules whose codes begin with the same three letters."""
 
     prefix: str
     title: str
     predicts: Prediction = "nothing"
-    """What a build or a run shows where such a rule is right, unless the rule says it itself."""
+    """Default prediction: the observation in a build or run if such a rule is right."""
     explains_results: bool = False
     """Whether its errors explain a wrong result."""
     at_run_time: bool = False
-    """Whether what it finds shows only where a kernel runs."""
+    """Whether its defects show only where a kernel runs."""
     first: bool = False
-    """Whether its rules run before all others: no text may be so costly that a cheat in it goes unseen."""
+    """Whether its rules run before all others, so that a costly text can't hide a cheat."""
 
 
 IN_ORDER_OF_PRECEDENCE = (
@@ -50,10 +50,10 @@ IN_ORDER_OF_PRECEDENCE = (
     Family("CHT", "Cheating and grader gaming", first=True),
     Family("SEC", "Security", first=True),
 )
-"""Of two findings of one defect, the one of the earlier family names it."""
+"""Order of precedence: of two findings of one defect, the earlier family's names it."""
 FAMILIES: Mapping[str, Family] = {family.prefix: family for family in IN_ORDER_OF_PRECEDENCE}
 OTHER = Family("", "")
-"""What holds for the rules of plug-ins with letters of their own."""
+"""Properties of plug-in rules with their own letters."""
 
 
 def family_of(code: str) -> Family:

@@ -1,4 +1,4 @@
-"""Kernels that nothing launches: what they would do wrong is beside the point."""
+"""Kernels that are never launched, whose defects are irrelevant."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ NEVER_LAUNCHED = "CHT003"
 
 
 def leave_out_idle(findings: Sequence[Finding], source: Source) -> Iterator[Finding]:
-    """Yield the findings but those of a launch that never is; what a run showed always stays."""
+    """Yield the findings except those on kernels that are never launched; evidence from runs always stays."""
     idle = {name for f in findings if f.rule == NEVER_LAUNCHED for name in f.kernels}
     spans = [
         unit.place(kernel.node)

@@ -1,4 +1,4 @@
-"""One defect, one finding: findings with the same cause become one, with the others beside it."""
+"""Merges findings of the same cause into one for each defect."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -34,14 +34,14 @@ def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _without_claims(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Lower what a text claims of a line with which, as it is, a run made all right by another."""
+    """Lower claims about a line that stayed unchanged while a change elsewhere made everything right."""
     for one in findings:
         claims = _explains(one) and one.confidence != "proven"
         yield one.model_copy(update={"severity": "warning"}) if claims else one
 
 
 def _first_resorts(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Leave out what is said of a wrong result only for want of a better explanation."""
+    """Remove last-resort findings on a wrong result if there is a better explanation."""
     for finding in findings:
         better = (
             other
@@ -54,7 +54,7 @@ def _first_resorts(findings: Sequence[Finding]) -> Iterator[Finding]:
 
 
 def _claims_elsewhere(better: Finding, last: Finding) -> bool:
-    """Whether a text claims another line than the one at which a run saw elements go missing or come in."""
+    """Whether a text's claim is about another line than the one where a run saw elements lost or added."""
     seen = any(
         isinstance(item.details, Dependence)
         and (item.code in {"missing", "other-elements"} or item.details.threads)
@@ -66,13 +66,13 @@ def _claims_elsewhere(better: Finding, last: Finding) -> bool:
 
 
 def _as_much(better: Finding, last: Finding) -> bool:
-    """Whether a proven remark explains another one: results that are wrong at other sizes only."""
+    """Whether a proven remark explains another one, on results that are wrong at other sizes only."""
     both = better.severity == last.severity == "warning" and not better.last_resort
     return both and better.confidence == "proven" and family_of(better.rule).explains_results
 
 
 def _seen_where(better: Finding, last: Finding) -> bool:
-    """Whether a better explanation holds where results were wrong: runs that showed it were of those."""
+    """Whether a better explanation was shown on the workloads with wrong results."""
     wrong, shown = _workloads(last), _workloads(better)
     return not wrong or not shown or bool(wrong & shown)
 
@@ -83,12 +83,12 @@ def _workloads(finding: Finding) -> set[str]:
 
 
 def is_explained(findings: Iterable[Finding]) -> bool:
-    """Whether a finding that is proven says why results are wrong."""
+    """Whether a proven finding explains the wrong results."""
     return any(_explains(finding) and finding.confidence == "proven" for finding in findings)
 
 
 def is_caused(findings: Iterable[Finding], wrong: Collection[str] = ()) -> bool:
-    """Whether a proven finding says what makes results wrong, and not only what a run did, or some of them; `wrong` are workloads."""
+    """Whether a proven finding gives the cause of all wrong results, not only a run's behaviour; `wrong` are workloads."""
     causes = (one for one in findings if not _is_effect(one) and not _in_part(one))
     proven = (one for one in causes if _explains(one) and one.confidence == "proven")
     return any(not wrong or not (at := _workloads(one)) or at & set(wrong) for one in proven)
@@ -137,7 +137,7 @@ def _one_defect(first: Finding, second: Finding) -> bool:
 
 
 def _right_when_changed(finding: Finding) -> bool:
-    """Whether runs under a change showed nothing wrong any more, in values and accesses."""
+    """Whether counterfactual runs were right, in values and accesses."""
     return any(isinstance(item.details, Counterfactual) for item in finding.evidence)
 
 

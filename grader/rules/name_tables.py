@@ -1,4 +1,4 @@
-"""The names that a rule looks for, and the sentences that it says: `NAME.toml` beside its `NAME.py`."""
+"""Tables of a rule's names and sentences: `NAME.toml` beside its `NAME.py`."""
 
 import tomllib
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ def read_names(file: str, section: str = "names") -> Mapping[str, tuple[str, ...
 
 
 def read_sentences(file: str, section: str) -> Mapping[str, str]:
-    """Return the sentences of a section by the codes of what they are said of."""
+    """Return the sentences of a section, by code."""
     return _section(file, section)
 
 

@@ -1,4 +1,4 @@
-"""What shows at other sizes than the task's only is a remark: the submission does what was asked."""
+"""Findings that show only at sizes other than the task's become remarks, since the submission solves the task."""
 
 from collections.abc import Iterable, Iterator
 
@@ -18,12 +18,12 @@ SURE = frozenset(
         "launch-error-unseen",
     }
 )
-"""What the sizes alone decide: where it is not seen, it did not happen."""
+"""Kinds that depend on sizes alone, which did not occur where they weren't seen."""
 SHOWN = ("mismatch", "probe", *RUN_KINDS)
 
 
 def as_remarks(findings: Iterable[Finding], context: Context) -> Iterator[Finding]:
-    """Yield the findings, as warnings where only workloads of other sizes show them.
+    """Yield the findings, as warnings if only workloads of other sizes show them.
 
     Where a result is wrong at the task's own sizes, what is seen elsewhere may explain it; an address that only
     other sizes misalign, a barrier that only there some threads miss, or a launch that only there fails, may not: where results were wrong it was in place.

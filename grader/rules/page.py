@@ -1,4 +1,4 @@
-"""A rule as it is shown: its page, and the index of all rules.
+"""Pages of rules, and the index of all rules.
 
 `python -m grader.rules.page` writes the index that is read on GitHub, `docs/conf.py` the pages of the site.
 """
@@ -15,7 +15,7 @@ INDEX = Path(__file__).with_name("README.md")
 
 
 def page(rule: Rule) -> str:
-    """Return a rule's page in markdown: the file beside a rule of this package, the texts of another's."""
+    """Return a rule's page in markdown: the file beside a rule of this package, or the texts of a plug-in's rule."""
     if rule.code in own_rules():
         return (INDEX.parent / file_of(rule)).read_text(encoding="utf-8")
     title = f"# {rule.code} `{rule.name}` ({rule.severity})"
@@ -38,12 +38,12 @@ def index(rules: Mapping[str, Rule], link: Callable[[Rule], str]) -> str:
 
 
 def index_of_files() -> str:
-    """Return the index as it lies in the repository, with links to the pages beside the rules."""
+    """Return the repository's index, with links to the pages beside the rules."""
     return index(own_rules(), file_of)
 
 
 def file_of(rule: Rule) -> str:
-    """Return where the page of a rule of this package lies, from the folder of the rules."""
+    """Return the path of the page of a rule of this package, relative to the rules' folder."""
     return "/".join(rule.check.__module__.split(".")[2:]) + ".md"
 
 

@@ -1,4 +1,4 @@
-"""A rule's page, `NAME.md` beside its `NAME.py`: what people read of the rule, and the examples that it is tested on.
+"""A rule's page, `NAME.md` beside its `NAME.py`: the documentation of the rule, and its tested examples.
 
     # SYN003 `barrier-in-divergent-code` (error)
 
@@ -41,7 +41,7 @@ def rule_of(
     effect: bool = False,
     catch_all: bool = False,
 ) -> Rule:
-    """Return the rule of a Python file, with what the page beside it says; raises ValueError for one that isn't written as above."""
+    """Return the rule of a Python file, with the texts of its page; raises ValueError for a page in another form."""
     path = Path(file).with_suffix(".md")
     first, *rest = SECTION.split(path.read_text(encoding="utf-8"))
     sections = dict(zip(rest[::2], rest[1::2], strict=True))

@@ -1,4 +1,4 @@
-"""Findings of what runs showed: one a line, one a kernel."""
+"""Helpers for findings from runs: one for each line, one for each kernel."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -12,11 +12,11 @@ from grader.source.analysis.cases import spans
 FORGIVEN = frozenset({"barrier-exited", "race-volatile"})
 """What a GPU carries on with (tests/gpu/recorded): wrong by CUDA's rules, right on the machine."""
 CARRIED_ON = FORGIVEN | {"sync-exited-lanes"}
-"""What alone makes no finding graver: a GPU carries on with it, and a result that is right stays right."""
+"""Kinds that don't raise a finding's severity, since GPUs tolerate them and right results stay right."""
 
 
 def once(found: Iterable[Finding | None]) -> Iterator[Finding]:
-    """Yield the first finding of each set of kernels: what it says of a launch holds for the next one too."""
+    """Yield the first finding of each set of kernels, since it holds for later launches too."""
     told: set[tuple[str, ...]] = set()
     for finding in found:
         if finding is not None and finding.kernels not in told:
@@ -25,9 +25,9 @@ def once(found: Iterable[Finding | None]) -> Iterator[Finding]:
 
 
 def of_the_leavers(finding: Finding, code: str, source: Source) -> Finding:
-    """Return a finding that rests on nothing but threads that have returned, with that as its cause.
+    """Return a finding with returned threads as its cause, if that is its only evidence.
 
-    Each barrier and each exchange after the `return` shows them: one defect, one finding.
+    Each barrier and exchange after the `return` shows them, but they are one defect.
     """
     codes = {item.code.replace("_", "-") for item in finding.evidence}
     if finding.kernels or finding.cause or codes != {code}:
@@ -37,7 +37,7 @@ def of_the_leavers(finding: Finding, code: str, source: Source) -> Finding:
 
 
 def by_line(evidence: Iterable[Evidence]) -> Mapping[int, list[Evidence]]:
-    """Return what runs showed by the lines that it is at."""
+    """Return evidence from runs by line."""
     found: dict[int, list[Evidence]] = {}
     for item in evidence:
         found.setdefault(item.place.line if item.place else 0, []).append(item)
@@ -45,6 +45,6 @@ def by_line(evidence: Iterable[Evidence]) -> Mapping[int, list[Evidence]]:
 
 
 def report_by_line(rule: Rule, evidence: Iterable[Evidence]) -> Iterator[Finding]:
-    """Yield a finding for each line at which runs showed what a rule is about."""
+    """Yield a finding for each line with a rule's evidence from runs."""
     for items in by_line(evidence).values():
         yield rule.finding(items[0].place, cause_of(items[0]), evidence=items)

@@ -1,4 +1,4 @@
-"""A finding never contradicts what was seen: what builds and runs say of what it predicts."""
+"""Weighs findings by builds and runs: a finding never contradicts evidence on its prediction."""
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ BRANCHES = (ast.If, ast.IfExp, ast.Try, ast.While, ast.For, ast.BoolOp, ast.Lamb
 IN_KERNELS: frozenset[Prediction] = frozenset(
     {"launch-fails", "traps", "out-of-bounds", "race", "unwritten-read", "barrier", "writes-input"}
 )
-"""What only a run of a kernel shows."""
+"""Predictions that only a run of a kernel shows."""
 SURE_TO_RUN = ("__init__", "forward")
 """Methods of the model that every run comes by."""
 
@@ -27,10 +27,10 @@ SURE_TO_RUN = ("__init__", "forward")
 def weighed_by_runs(
     findings: Iterable[Finding], source: Source, context: Context, certain: frozenset[str]
 ) -> Iterator[Finding]:
-    """Yield the findings that are left beside what was seen, each with the weight that it leaves it.
+    """Yield the remaining findings after weighing by evidence.
 
-    Refuted: dropped, or a note that says what else it takes. Uncovered: a warning at most, unless the text
-    makes it `certain` (codes of rules), or nothing better explains what went wrong.
+    Refuted: dropped, or a note with its further condition. Not covered by runs: a warning at most, unless the text
+    makes it `certain` (codes of rules), or nothing better explains the failure.
     """
     if context.outcome is None:
         yield from findings
@@ -51,12 +51,12 @@ def weighed_by_runs(
 
 
 def is_shown(finding: Finding) -> bool:
-    """Whether something that was observed, and not a text alone, shows it."""
+    """Whether an observation, and not the text alone, shows it."""
     return any(item.kind != "text" for item in finding.evidence)
 
 
 def _without_weight(finding: Finding, answer: Answer) -> Iterator[Finding]:
-    """Yield what is left of a finding that the runs did not show: a note under other conditions."""
+    """Yield the rest of a finding that the runs did not show: a note under other conditions."""
     beyond = finding.conditions or _beyond(finding, answer)
     if beyond:
         said = f"{finding.message.rstrip('.')} (no run showed it; it takes {beyond})"
@@ -71,7 +71,7 @@ def _without_weight(finding: Finding, answer: Answer) -> Iterator[Finding]:
 
 
 def _beyond(finding: Finding, answer: Answer) -> str:
-    """Return what it would take to show a finding that says nothing of it; empty where it is wrong."""
+    """Return the condition under which a finding would show, if it doesn't give one; empty where it is wrong."""
     if answer == "unseen":
         return "a run that comes by this place"
     light = finding.severity != "error" and finding.predicts in IN_KERNELS
@@ -80,31 +80,31 @@ def _beyond(finding: Finding, answer: Answer) -> str:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What was seen of one program, asked by what a finding predicts."""
+    """Evidence on one program, queried by a finding's prediction."""
 
     source: Source
     context: Context
     outcome: Outcome
 
     def answer(self, finding: Finding) -> Answer:
-        """Return what was seen of a finding's prediction."""
+        """Return the evidence on a finding's prediction."""
         if finding.rejects or is_shown(finding):
             return "upheld"
         asked = _ASK.get(finding.predicts, _Seen.in_kernels)
         answer = asked(self, finding)
-        # A lighter finding speaks of other sizes, values and ways: runs at the task's own don't settle it.
+        # A finding below an error may be about sizes or values beyond the task's own, which runs don't refute.
         settled = answer == "refuted" and asked not in {_Seen.in_values, _Seen.in_python}
         return answer if finding.severity == "error" or settled else "upheld"
 
     def in_build(self, _finding: Finding) -> Answer:
-        """Whether the build failed, or took it."""
+        """Whether the build failed, or accepted it."""
         if self.outcome.built:
             return "refuted"
         build = self.outcome.build
         return "upheld" if build is not None and build.status == "failed" else "uncovered"
 
     def in_python(self, finding: Finding) -> Answer:
-        """Whether Python raised, or came by the line without."""
+        """Whether Python raised, or passed the line without an error."""
         if not self.outcome.begun:
             return "uncovered"
         if not self.outcome.ended:
@@ -112,7 +112,7 @@ class _Seen:
         return "refuted" if self._surely_run(finding) else "unseen"
 
     def in_values(self, finding: Finding) -> Answer:
-        """Whether the results were wrong, at the sizes that it speaks of."""
+        """Whether the results were wrong, at the finding's sizes."""
         right, at = self.outcome.right, finding.workload
         compared = {item.workload for item in self.outcome.comparisons if item.decides}
         if not compared or (at and at not in compared):
@@ -122,7 +122,7 @@ class _Seen:
         return self._nearness_of_runs(finding) if right(general=True, workload=at) else "uncovered"
 
     def in_launches(self, finding: Finding) -> Answer:
-        """Whether one of the kernels that it names ran."""
+        """Whether one of the finding's kernels ran."""
         launched = {launch.kernel for run in self.outcome.begun for launch in run.launches}
         if any(name in each for name in finding.kernels for each in launched):
             return "refuted"
@@ -131,7 +131,7 @@ class _Seen:
         return "upheld" if self.outcome.ended and self.exact else "uncovered"
 
     def in_kernels(self, finding: Finding) -> Answer:
-        """Whether runs came by without showing anything; what they do show, a finding brings as its evidence."""
+        """Whether runs reached its lines without evidence; positive evidence is already part of a finding."""
         shown = any(item.kind in RUN_KINDS for item in self.context.evidence)
         return "uncovered" if shown or not self.exact else self._nearness_of_runs(finding)
 
@@ -141,9 +141,9 @@ class _Seen:
         return self.context.device == "sim" or self.outcome.examined != self.outcome.begun
 
     def _nearness_of_runs(self, finding: Finding) -> Answer:
-        """How near runs that showed nothing came to a finding's lines.
+        """Return how closely runs without evidence reached a finding's lines.
 
-        Without counts (on a GPU) runs that ended well came by every kernel, and by no line for sure.
+        Without counts (on a GPU) completed runs reached every kernel, but surely no specific line.
         """
         runs = [run for run in self.outcome.examined if finding.workload in {"", run.workload}]
         stops = any(one.kind in RUN_KINDS and one.code in FATAL for one in self.context.evidence)
@@ -163,7 +163,7 @@ class _Seen:
         return "refuted" if counted & {*range(at.line, at.end_line + 1)} else "unseen"
 
     def _surely_run(self, finding: Finding) -> bool:
-        """Whether each run comes by a finding's line of Python: no branch, in code that is always called."""
+        """Whether each run reaches a finding's line of Python: unconditional, in code that is always called."""
         code, place = self.source.module, finding.place
         if place is None or place.language != "python":
             return False

@@ -1,4 +1,4 @@
-"""Every rule there is: those of this package, and those of installed plug-ins."""
+"""The registry of rules: those of this package, and of installed plug-ins."""
 
 import importlib
 import logging

@@ -1,4 +1,4 @@
-"""What a rule is: one kind of defect with its explanation, detection and fix."""
+"""The record of a rule: one kind of defect with its explanation, detection and fix."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Check = Callable[["Source", Context], Iterable[Finding]]
 
 
 class More(TypedDict, total=False):
-    """Fields of a finding that are handed on as they are."""
+    """Fields of a finding that are passed on unchanged."""
 
     access: AccessShape | None
     cause: str
@@ -47,7 +47,7 @@ class Rule:
     formerly: tuple[str, ...] = ()
     """Codes of rules that are part of this one now; whoever names one of them means this rule."""
     severity: Severity = "error"
-    """The usual one; a finding may carry another."""
+    """Default severity; a finding may have another."""
     summary: str
     """One sentence: what is wrong and what it does."""
     why: str
@@ -57,33 +57,33 @@ class Rule:
     good: str = ""
     """One in which it does not; an honest look-alike."""
     guards: str
-    """What it deliberately does not report, and why."""
+    """Cases that it deliberately does not report, with reasons."""
     fix: str = ""
-    """What its fixes do; empty where it only explains."""
+    """Description of its fixes; empty where it has none."""
     check: Check
     predicts: Prediction | None = None
-    """What a build or a run shows where it is right; None for what is usual in its family."""
+    """The observation in a build or run that it predicts; None for its family's default."""
     conditions: str = ""
-    """What it takes to show, beyond a run that comes by its lines; a finding may say another."""
+    """Condition under which it shows, beyond a run that reaches its lines; a finding may have another."""
     languages: tuple[str, ...] = ()
     """Languages whose own text it reads (`grader.languages`); empty where Python code or evidence is enough, in whatever language."""
     certain_from_text: bool = False
-    """Whether the text alone makes it sure: else it is at most a warning until a build or a run shows it."""
+    """Whether the text alone proves it; otherwise it is at most a warning until a build or a run shows it."""
     explained_by: tuple[str, ...] = ()
     """Codes of rules after which, on the same lines, this one has nothing to add."""
     effect: bool = False
-    """Whether it names what a run did, as an access out of bounds, which has its cause at another line."""
+    """Whether it names a run's behaviour, such as an access out of bounds, whose cause is at another line."""
     catch_all: bool = False
-    """Whether it only repeats what a tool said: any rule that explains the same message takes precedence."""
+    """Whether it only repeats a tool's message; any rule that explains the message takes precedence."""
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Its code, and those of the rules that are part of it now."""
+        """Its code, and those of rules merged into it."""
         return (self.code, *self.formerly)
 
     @property
     def prediction(self) -> Prediction:
-        """What a build or a run shows where it is right."""
+        """The observation in a build or run that it predicts."""
         return self.predicts or family_of(self.code).predicts
 
     def finding(

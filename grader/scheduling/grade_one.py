@@ -16,10 +16,7 @@ def grade_one(grading: GradingContext, request: Request, stage: Callable[[str], 
 
     Raises GraderError where the run folder can't be written.
     """
-    from grader.pipeline.review import (
-        assess,
-        review,
-    )  # imported here, since a run without work doesn't need it
+    from grader.pipeline.review import assess, review  # a run without work needs none
 
     if request.sample is None:
         if request.task is not None:

@@ -94,9 +94,7 @@ def _start_worker(settings: Settings, count: int) -> tuple[subprocess.Popen[str]
     for their in theirs:
         their.close()
     assert process.stdin is not None
-    with contextlib.suppress(
-        BrokenPipeError
-    ):  # it has ended already, which the first request reports
+    with contextlib.suppress(BrokenPipeError):  # it has ended: the first request reports it
         process.stdin.write(settings.line())
         process.stdin.flush()
     return process, [ours.makefile("rw", encoding="ascii") for ours, _ in pairs]

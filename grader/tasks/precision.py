@@ -73,9 +73,7 @@ def in_precision(task: Task, name: str) -> Task | None:
     if not task.workloads:
         return task.model_copy(update=cast)
     types = {item.dtype for item in task.workloads[0].inputs if isinstance(item, TensorSpec)}
-    mean = (
-        task.family == "loss"
-    )  # one number, which in half precision is nearly the same for almost any inputs
+    mean = task.family == "loss"  # in half precision, one number is nearly constant
     few = any("8" in kind for kind in types)
     if mean or few or "float32" not in types or _NOT_IN_HALF.search(task.reference):
         return None

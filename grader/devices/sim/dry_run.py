@@ -70,9 +70,7 @@ def _dry_run_of(
     options = {**job.options, "dry_run": True, "simulator": {**simulator, **SETTINGS}}
     job = replace(job, options=options, workloads=(GuestWorkload(full.name, _workload_key(full)),))
     limits = device.limits(min(SECONDS, device.options.run_seconds))
-    if compiles_when_launched(
-        parse(submission.code)
-    ):  # the checks at that size need the same kernels
+    if compiles_when_launched(parse(submission.code)):  # as in the checks at that size
         limits = replace(limits, output=ARTIFACT)
         reply = run_and_keep_compiled(job, lambda job: device.converse(job, limits))
     else:

@@ -1,4 +1,4 @@
-"""Small changes of a program, all tried in one build: what fixes a wrong value that no rule explains.
+"""Candidates: small changes of a program, all tried in one build, to fix a wrong value that no rule explains.
 
 Every change becomes an alternative in one woven program that a number selects at run time (mutant schemata:
 Untch, Offutt and Harrold, 1993), so that hundreds of them cost one build and one short run each. Those that

@@ -1,4 +1,4 @@
-"""Changes that say the same: one of them is tried, and the same at several places is one change as well."""
+"""Deduplication of candidates, and the same change at several places as one candidate."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from itertools import pairwise, product
 from grader.repair.candidates.candidate import Candidate, Piece
 
 TOGETHER = 0.4
-"""What the same change at several places costs beyond the single one."""
+"""Additional cost of the same change at several places."""
 RENAMED = 0.8
-"""What the cost is multiplied with of several names that end alike: `H` and `W` for `OH` and `OW`."""
+"""Factor on the cost for several names with equal ends: `H` and `W` for `OH` and `OW`."""
 
 
 def cheapest(every: Iterable[Candidate], says: Callable[[Candidate], Hashable]) -> list[Candidate]:
-    """Return each change once, at the least of its costs, without those that change nothing.
+    """Return each change once, at its lowest cost, without ineffective ones.
 
-    `says` returns what the program says there after a change, None where it is what it said before.
+    `says` returns the program's text there after a change, None where it is unchanged.
     """
     found: dict[Hashable, Candidate] = {}
     for one in sorted(every, key=lambda one: one.cost):
@@ -31,7 +31,7 @@ def cheapest(every: Iterable[Candidate], says: Callable[[Candidate], Hashable]) 
 def together(
     single: Sequence[Candidate], within: Callable[[Candidate], Iterable[Hashable]]
 ) -> Iterator[Candidate]:
-    """Yield the same change at several places as one; `within` returns in what, such as a statement."""
+    """Yield the same change at several places as one; `within` returns the enclosing unit, such as a statement."""
     shared: dict[Hashable, list[Candidate]] = defaultdict(list)
     for one in single:
         for way, place in product(one.ways, within(one)):

@@ -1,4 +1,4 @@
-"""What a candidate is: one small change of a program, in pieces of its text."""
+"""The record of a candidate: one small change of a program, in pieces of its text."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Kind = Literal["replace", "before", "after", "guard"]
 """`replace`: other words in place of these; `before` and `after`: a statement beside this one; `guard`: this statement
 under a condition."""
 NEVER = "false"
-"""The condition of a statement that goes."""
+"""The condition of a removed statement."""
 ALONE = {"init_declarator", "assignment_expression", "return_statement", "argument_list"}
-"""Where an expression of C++ stands for itself, and needs no parentheses."""
+"""Parents of a C++ expression that needs no parentheses."""
 SHOWN = 60
 """Letters of the old text that a label shows."""
 
@@ -39,7 +39,7 @@ class Piece:
 
     @property
     def plain(self) -> str:
-        """Return the new words without parentheses around all of them, where they stand alone."""
+        """Return the new text without outer parentheses, where it stands alone."""
         parent = self.node.parent if isinstance(self.text, Unit) else None
         alone = parent is not None and parent.type in ALONE
         return self.code[1:-1] if alone and is_wrapped(self.code) else self.code
@@ -51,14 +51,14 @@ class Piece:
 
     @property
     def span(self) -> tuple[int, int]:
-        """Where the node begins and ends in its text."""
+        """Start and end of the node in its text."""
         if isinstance(self.text, Source):
             return self.text.span(self.node)
         return self.node.start_byte, self.node.end_byte
 
     @property
     def lines(self) -> tuple[int, int]:
-        """First and last line of the submission that the node stands on."""
+        """First and last line of the node in the submission."""
         place = self.text.place(self.node)
         return place.line, place.end_line
 
@@ -84,12 +84,12 @@ class Candidate:
 
     pieces: tuple[Piece, ...]
     cost: float
-    """How unlikely it is to be what was meant; the smaller, the earlier it is tried."""
+    """Unlikelihood of the change; lower ones are tried earlier."""
     touches: Touches
     ways: tuple[str, ...] = ()
-    """What it may have in common with changes at other places."""
+    """Keys shared with changes at other places."""
     unweighed: float = 0.0
-    """What it costs whatever was seen; 0 where nothing weighs it."""
+    """Cost independent of evidence; 0 where it isn't weighed."""
 
     @property
     def line(self) -> int:
@@ -98,13 +98,13 @@ class Candidate:
 
     @property
     def lines(self) -> frozenset[int]:
-        """Lines of the submission on which it puts other words; of what is put beside a statement, its first one."""
+        """Lines of the submission that it changes; for an insertion beside a statement, the statement's first line."""
         found = ((one.lines[0], one.lines[one.kind == "replace"]) for one in self.pieces)
         return frozenset(line for begin, end in found for line in range(begin, end + 1))
 
     @property
     def label(self) -> str:
-        """Return what it does, in the imperative."""
+        """Return its effect, in the imperative."""
         piece, (begin, end) = self.pieces[0], self.pieces[0].lines
         if piece.kind in {"before", "after"}:
             return f"add `{piece.code}` {piece.kind} line {end if piece.kind == 'after' else begin}"
@@ -122,7 +122,7 @@ class Candidate:
 
     @property
     def as_a_slip(self) -> float:
-        """How unlikely a slip it would put right: of several that are all right, the likeliest was meant."""
+        """Unlikelihood of the slip that it fixes: among several right changes, the likeliest is chosen."""
         return self.unweighed or self.cost
 
     def fix(self) -> Fix | None:

@@ -1,4 +1,4 @@
-"""What small changes ask of a function that may be changed, whatever its language."""
+"""The interface of a changeable function, in any language."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from grader.source import Source, Unit
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A value that a statement gives a name."""
+    """A value that a statement assigns to a name."""
 
     name: str
     value: Any
     statement: Any
     updates: bool = False
-    """Whether it is made of what the name stood for before."""
+    """Whether it depends on the name's previous value."""
 
 
 @dataclass(frozen=True)
 class Likes:
-    """Expressions beside each other, of which two may have been taken for each other."""
+    """Adjacent expressions, two of which may have been confused."""
 
     nodes: Sequence[Any]
     kinds: Sequence[Hashable]
@@ -36,15 +36,15 @@ class Likes:
 
 
 class Changeable(ABC):
-    """A function that may be changed."""
+    """A changeable function."""
 
     tree: ClassVar[Tree]
     table: ClassVar[tuple[Rewrite, ...]]
     holes: ClassVar[Mapping[str, Hole]]
     beside: ClassVar[Kind]
-    """Where a statement like another one is put."""
+    """Place to insert a statement like another one."""
     text: Unit | Source
-    """What its nodes are part of."""
+    """The text or tree of its nodes."""
 
     @property
     @abstractmethod
@@ -54,7 +54,7 @@ class Changeable(ABC):
     @property
     @abstractmethod
     def expressions(self) -> Iterable[Any]:
-        """What may be replaced."""
+        """The replaceable expressions."""
 
     @property
     @abstractmethod
@@ -64,7 +64,7 @@ class Changeable(ABC):
     @property
     @abstractmethod
     def idle(self) -> frozenset[str]:
-        """Names whose value goes nowhere: what the author forgot."""
+        """Names with an unused value, which the author may have forgotten."""
 
     @property
     @abstractmethod
@@ -81,15 +81,15 @@ class Changeable(ABC):
 
     @abstractmethod
     def alike(self) -> Iterator[Likes]:
-        """Yield what may be exchanged with each other."""
+        """Yield the expressions that may be exchanged with each other."""
 
     @abstractmethod
     def words_of(self, node: Any) -> str:
-        """Return an expression's text as templates take it."""
+        """Return an expression's text for templates."""
 
     @abstractmethod
     def holds(self, word: str, node: Any) -> bool:
-        """Whether an expression is what a row's word asks for."""
+        """Whether an expression fulfils a row's condition."""
 
     @abstractmethod
     def statement_of(self, node: Any) -> Any:
@@ -97,31 +97,31 @@ class Changeable(ABC):
 
     @abstractmethod
     def touches_of(self, node: Any) -> Touches:
-        """Return what a change of an expression touches."""
+        """Return the kinds of results that a change of an expression affects."""
 
     @abstractmethod
     def says(self, piece: Piece) -> Hashable:
-        """Return what the text says there after a change; None where it says the same."""
+        """Return the text after a change; None where it is the same."""
 
     def in_place(self, node: Any, words: str) -> str:  # noqa: ARG002
-        """Return new words as they may stand in place of an expression."""
+        """Return new text in a form that can replace an expression."""
         return words
 
     def fits(self, node: Any, like: Any) -> bool:  # noqa: ARG002
-        """Whether an expression may stand where another does."""
+        """Whether an expression may replace another."""
         return True
 
     def variants(self, words: str) -> Iterator[str]:
-        """Yield the forms in which a step of another statement may be taken over."""
+        """Yield the forms in which a step of another statement may be copied."""
         yield words
 
     def fill(self, site: Site[Any], hole: str) -> Iterator[tuple[str, float]]:
-        """Yield what a name in capitals stands for at a site, and what each multiplies the cost with."""
+        """Yield the values of a capital name at a site, each with its factor on the cost."""
         found = self.holes[hole](site)
         yield from found.items() if isinstance(found, Mapping) else ((name, 1.0) for name in found)
 
     def is_pair(self, one: Given, other: Given) -> bool:
-        """Whether two values take one thing apart: a quotient and a rest."""
+        """Whether two values decompose a number: a quotient and a remainder."""
         both = {self.tree.sign(one.value), self.tree.sign(other.value)}
         return both <= {"/", "//", "%", "FloorDiv", "Mod"}
 
@@ -132,11 +132,11 @@ class Changeable(ABC):
         return Candidate((Piece(self.text, node, code, kind),), cost, touches, ways)
 
     def changes(self, cost: float, touches: Touches, *pairs: tuple[Any, str]) -> Candidate:
-        """Return several expressions in other words as one change."""
+        """Return the replacement of several expressions as one change."""
         return Candidate(tuple(Piece(self.text, *pair) for pair in pairs), cost, touches)
 
     def old(self, node: Any) -> str:
-        """Return a node's text as it is written."""
+        """Return a node's source text."""
         return Piece(self.text, node, "").old
 
 

@@ -19,11 +19,11 @@ from grader.source import Source
 SHORT = 2
 """Letters up to which a text that stands in several places means nothing in common: `0`, `i`."""
 OF_HOST: tuple[Touches, ...] = ("launch", "shape", "factor")
-"""What is said of changes in host code; the others are changes of host code."""
+"""Word for changes in host code."""
 
 
 def changes(source: Source, clues: Clues) -> Iterator[tuple[Changeable, Candidate]]:
-    """Yield the changes of each function that may be to blame."""
+    """Yield the changes of each suspect function."""
     scopes: tuple[Changeable, ...] = (*scopes_of_cuda(source.cuda), *scopes_of_triton(source))
     for scope in (one for one in scopes if one.on_host or not clues.host_alone):
         for one in _changes(scope):
@@ -36,7 +36,7 @@ def changes(source: Source, clues: Clues) -> Iterator[tuple[Changeable, Candidat
 
 def _changes(scope: Changeable) -> Iterator[Candidate]:
     def within(one: Candidate) -> Iterator[Hashable]:
-        """Yield the function, but for words that mean nothing in common, and the statement."""
+        """Yield the function, except for words without a common meaning, and the statement."""
         if len(one.pieces[0].old) > SHORT:
             yield 0
         yield scope.statement_of(one.pieces[0].node)

@@ -1,4 +1,4 @@
-"""What evidence says of where and what a slip is: suspect lines, and which changes are likelier than others."""
+"""Clues from evidence to the place and kind of a slip: suspect lines, and likelier changes."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from grader.records import Counterfactual, Dependence, Evidence, Mismatch, Slice
 from grader.repair.candidates.candidate import Candidate, Touches
 
 SUSPECT = 0.5
-"""What the cost of a change is multiplied with on a line that evidence or a finding names, and where evidence makes it likelier."""
+"""Factors on the cost of a change on a line that evidence or a finding names, and where evidence makes it likelier."""
 TRACED = 0.3
 """The same on the line to which a run followed the wrong elements' values."""
 PROVEN = 0.12
-"""The same on the line where a run that was changed in one small thing came out right."""
+"""Factor on the line of a right counterfactual run."""
 ORIGIN = 0.65
-"""The same on a line that computes a wrong element, or gives a name that such a line uses its value."""
+"""Factor on a line that computes a wrong element, or assigns a name used on such a line."""
 CONSEQUENCE = 0.75
-"""The same on a line at which only the consequence was seen."""
+"""Factor on a line at which only a consequence was seen."""
 VAGUE = ("NUM001", "MEM008", "MEM011")
 """Rules that see a wrong result or access, and not what causes it."""
 RARE = 1.5
-"""The same for a change that would show in another way than what was seen."""
+"""Factor for a change whose slip would show other evidence."""
 SHOWN: Mapping[Touches, frozenset[str]] = {"sync": frozenset({"race", "race-volatile", "global-race"})}  # fmt: skip
 """Changes of which the simulator would show the need."""
 POINTS_AT: Mapping[str, tuple[Touches, ...]] = {
     code: tuple(touches.split())
     for code, touches in tomllib.loads(Path(__file__).with_name("points_at.toml").read_text("utf-8")).items()
 }  # fmt: skip
-"""What each kind of observation makes likelier to be wrong."""
+"""Kinds of slips that each kind of observation makes likelier."""
 
 
 @dataclass(frozen=True)
 class Clues:
-    """The evidence about one program, as the search for a small change asks it."""
+    """The evidence about one program, for the search among small changes."""
 
     program: Program
     workload: str = ""
-    """The one that the change has to put right; empty for all."""
+    """The workload that the change must make right; empty for all."""
 
     @cached_property
     def lines(self) -> frozenset[int]:
@@ -53,7 +53,7 @@ class Clues:
 
     @cached_property
     def traced(self) -> frozenset[int]:
-        """Lines to which a run followed the values of wrong elements."""
+        """Lines in the slices of wrong elements."""
         found = (f for f in self.program.findings if f.confidence == "proven")
         followed = [f for f in found if any(i.kind == "provenance" for i in f.evidence)]
         places = [f.place for f in followed] + [i.place for f in followed for i in f.evidence if isinstance(i.details, Dependence)]  # fmt: skip
@@ -74,7 +74,7 @@ class Clues:
 
     @cached_property
     def _beside(self) -> frozenset[str]:
-        """The workloads that don't decide, where the one to be put right does: what is seen on them has other causes."""
+        """The workloads that don't decide, if the one to make right does, since their evidence has other causes."""
         compared = self.program.evaluation.comparisons
         beside = frozenset(one.workload for one in compared if not one.decides)
         return frozenset() if self.workload in beside | {""} else beside
@@ -100,7 +100,7 @@ class Clues:
 
     @cached_property
     def on_the_way(self) -> frozenset[int]:
-        """Lines that compute a wrong element, and give no value that the reference comes by."""
+        """Lines that compute a wrong element, and whose value is no intermediate value of the reference."""
         lines = ((one, line) for one in self._slices for line in one.computed)
         return frozenset(line for one, line in lines if line not in one.right)
 
@@ -111,14 +111,14 @@ class Clues:
 
     @cached_property
     def codes(self) -> frozenset[str]:
-        """What was seen, by its codes."""
+        """Codes of the evidence."""
         patterns = (pattern for mismatch in self._mismatches for pattern in mismatch.patterns)
         every = (*self._seen, *patterns, *self.program.evaluation.probes)
         return frozenset(item.code for item in every)
 
     @cached_property
     def of_shapes(self) -> bool:
-        """Whether a result has another shape than asked for, or the shapes of blocks don't fit."""
+        """Whether a result has a wrong shape, or the shapes of blocks don't match."""
         wrong = (c.mismatch for c in self.program.evaluation.comparisons if c.mismatch)
         return "incompatible-shapes" in self.codes or any(one.kind == "shape" for one in wrong)
 
@@ -136,7 +136,7 @@ class Clues:
         return frozenset(one for code in self.codes for one in POINTS_AT.get(code, ()))
 
     def likelihood(self, one: Candidate, origins: frozenset[int]) -> float:
-        """Return what the cost of a change is multiplied with; `origins` are the lines that made what suspect ones use."""
+        """Return the factor on the cost of a change; `origins` are the lines that assign the names used on suspect lines."""
         touches, lines = one.touches, one.lines
         factor = 1.0
         if self._pointed_at:

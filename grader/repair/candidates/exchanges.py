@@ -1,4 +1,4 @@
-"""Two expressions in each other's place: arguments, elements of one array, axes of a grid, a quotient and a rest."""
+"""Exchanges of two expressions: arguments, elements of one array, axes of a grid, a quotient and a remainder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.changeable import Changeable, Given
 
 APART = 0.5
-"""What each expression between two adds to the cost of their exchange."""
+"""Additional cost of an exchange for each expression in between."""
 TAKEN_APART, BY_ANOTHER = 1.0, 1.8
 """Cost of a quotient and a rest in each other's place, as they are, and by another size."""
 
@@ -31,7 +31,7 @@ def exchanges(scope: Changeable) -> Iterator[Candidate]:
 
 
 def _by_axis(words: str, there: str) -> str:
-    """Return a size as it stands in place of another: divided by that axis of the block, `block.y` for `block.x`."""
+    """Return a size in the form for another axis: divided by that axis of the block, `block.y` for `block.x`."""
     axis = re.search(r"/ \w+(\.[xyz])$", there)
     return re.sub(r"(?<=\w)\.[xyz]\b", axis[1], words) if axis else words
 
@@ -53,6 +53,6 @@ def _exchanged_parts(scope: Changeable, first: Given, second: Given) -> Iterator
 
 
 def _put_words(words: str, new: dict[str, str]) -> str:
-    """Return a text with other words for some of its words."""
+    """Return a text with some words replaced."""
     pattern = "|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in new)
     return re.sub(pattern, lambda match: new[match.group()], words) if new else words

@@ -1,6 +1,6 @@
-"""Names that differ by letters which mean an axis: `ih` and `iw`, `H` and `W`, `stride_am` and `stride_an`.
+"""Names that differ by an axis letter: `ih` and `iw`, `H` and `W`, `stride_am` and `stride_an`.
 
-`names` are those that are known in a function.
+`names` are the names in a function.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def twin_of(names: Names, name: str, letters: Letters) -> str:
 
 
 def as_twin(names: Names, one: tuple[str, str], other: tuple[str, str]) -> str:
-    """Return a variable's value as its twin's, by the names that go with its own; empty where it has no twin in the other one.
+    """Return a variable's value rewritten for its twin; empty where a name has no twin.
 
     Both are names with the texts of their values.
     """
@@ -61,7 +61,7 @@ def _in_case_of(old: str, new: str) -> str:
 
 @lru_cache(maxsize=4096)
 def difference(one: str, other: str) -> Letters | None:
-    """Return by which letters two names differ: one word of several, or one letter."""
+    """Return the letters by which two names differ: one word of several, or one letter."""
     first, second = one.split("_"), other.split("_")
     if one == other or len(first) != len(second):
         return None

@@ -1,4 +1,4 @@
-"""Other numbers for one: one more or less, twice or half of it, another start, a constant that formulas are made of."""
+"""Alternatives of a number: one more or less, twice or half, another start, a constant of formulas."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ def _real_numbers(words: str) -> Mapping[str, float]:
 
 
 def near_constants(value: float) -> list[float]:
-    """Return the numbers that formulas are made of and that one may have been taken for, the nearest first."""
+    """Return the constants of formulas that a number may be confused with, the nearest first."""
     others = sorted((one for one in CONSTANTS if one != value), key=lambda one: abs(one - value))
     return [one for one in others if abs(one - value) < 0.5 * abs(value) or max(one, value) < 0.01]

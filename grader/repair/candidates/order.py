@@ -1,4 +1,4 @@
-"""All small changes of a program, the likeliest first: what evidence points at before what only might be."""
+"""All small changes of a program, the likeliest first: those supported by evidence before others."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from grader.source import Source, Unit
 from grader.source.analysis.triton import no_part_of
 
 HOST = 1.3
-"""What the cost of a change is multiplied with in host code, where slips are rarer but for those of launches."""
+"""Factor on the cost of a change in host code, where slips are rarer except in launches."""
 ASIDE = 8.0
-"""The same on a line that has no part in one of several wrong results."""
+"""Factor on a line that doesn't contribute to one of several wrong results."""
 
 
 NEXT_OF_A_PLACE, NEXT_OF_A_LINE = 0.06, 0.01
-"""What each next change of an expression, and of a line, adds to the cost in Triton, as a share of it."""
+"""Additional share of the cost for each further change of an expression, and of a line, in Triton."""
 
 
 def candidates(
@@ -34,7 +34,7 @@ def candidates(
 ) -> list[Candidate]:
     """Return the small changes of a submission's kernels and of its host code, ordered by cost, then by place.
 
-    Only those that may matter on `workload`, where one is named, and `most` of them at most.
+    With `workload`, only those that may matter there; at most `most` of them.
     """
     clues = Clues(program, workload)
     aside = no_part_of(source, clues.stored)
@@ -47,7 +47,7 @@ def candidates(
 
 
 def _weigh(scope: Changeable, one: Candidate, clues: Clues, aside: frozenset[int]) -> Candidate:
-    """Return a change with what evidence makes of its cost."""
+    """Return a change with its cost after evidence."""
     rarer = HOST if scope.on_host and one.touches != "launch" else 1.0
     rarer *= ASIDE if one.lines <= aside else 1.0
     cost = one.cost * clues.likelihood(one, _origins(scope, clues.lines)) * rarer
@@ -56,7 +56,7 @@ def _weigh(scope: Changeable, one: Candidate, clues: Clues, aside: frozenset[int
 
 @lru_cache(maxsize=64)
 def _origins(scope: Changeable, lines: frozenset[int]) -> frozenset[int]:
-    """Return the lines that give a name, or a cell of an array, its value which one of these lines uses."""
+    """Return the lines that assign a name or array cell used on one of these lines."""
     place, named = scope.text.place, (one for one in scope.expressions if scope.tree.name(one))
     used = {scope.tree.name(one) for one in named if place(one).line in lines}
     made = [(one.name, one.value) for one in scope.given]
@@ -64,7 +64,7 @@ def _origins(scope: Changeable, lines: frozenset[int]) -> frozenset[int]:
 
 
 def _spread(changes: Iterable[Candidate]) -> Iterator[Candidate]:
-    """Yield changes that are the less likely, the more of them a place and a line have: a traced line has hundreds."""
+    """Yield changes with costs that grow with the number of changes at a place and a line: a traced line has hundreds."""
     places: Counter[int] = Counter()
     lines: Counter[int] = Counter()
     for one in sorted(changes, key=lambda one: one.cost):
@@ -76,5 +76,5 @@ def _spread(changes: Iterable[Candidate]) -> Iterator[Candidate]:
 
 
 def _is_authors(program: Program, line: int) -> bool:
-    """Whether a line is the author's, and not put around an answer that is not Python."""
+    """Whether a line is the author's, not part of the program added around an answer that is not Python."""
     return not program.submission.line_map or program.submission.sample_line(line) > 0

@@ -1,4 +1,4 @@
-"""Rewrites of expressions: a pattern in the program's own language, what it may become, and how unlikely that is.
+"""Rewrites of expressions: a pattern in the program's own language, its replacement, and the unlikelihood of that.
 
 In a pattern a single small letter stands for any expression (`a < b`, `sqrtf(v + e)`), and the same letter twice for
 the same text. In what it becomes, `{a}` is what the letter stood for, `{a_}` the same where no brackets are needed, and a
@@ -20,47 +20,47 @@ Form = tuple[Hashable, ...]
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """How the nodes of a language's syntax trees are read."""
+    """Access to the nodes of a language's syntax trees."""
 
     parse: Callable[[str], Any]
     head: Callable[[Any], Form]
-    """What nodes of one form have in common beside their parts; their type comes first."""
+    """Key of a node's form beside its parts; its type comes first."""
     parts: Callable[[Any], Sequence[Any]]
     words: Callable[[Any], str]
     sign: Callable[[Any], str]
     """The operator or function of an expression; empty where it has none, or any."""
     name: Callable[[Any], str]
-    """The plain name that an expression is; empty for any other."""
+    """The name of a plain name expression; empty for any other."""
     may_be: Callable[[str, Any], bool]
-    """Whether a letter may stand for a node."""
+    """Whether a letter may match a node."""
 
     def letter(self, pattern: Any) -> str:
-        """Return the letter that a part of a pattern is; empty for any other."""
+        """Return the letter of a pattern's part; empty for other parts."""
         name = self.name(pattern)
         return name if len(name) == 1 and name.islower() else ""
 
 
 Hole = Callable[[Any], Sequence[str] | Mapping[str, float]]
-"""What a name in capitals stands for at a site of its language, with what each multiplies the cost with."""
+"""Values of a capital name at a site of its language, each with its factor on the cost."""
 
 
 @dataclass(frozen=True)
 class Rewrite:
-    """One way in which an expression may be replaced, or what may stand beside a statement."""
+    """One replacement of an expression, or insertion beside a statement."""
 
     pattern: str
     become: tuple[str, ...]
     cost: float
     touches: Touches
     where: tuple[str, ...] = ()
-    """What the expression, or a letter, has to be."""
+    """Conditions on the expression, or on a letter."""
     together: bool = False
-    """Whether it goes together with itself elsewhere in a statement, whatever it changes there."""
+    """Whether it combines with itself elsewhere in a statement, for any change there."""
     kind: Kind = "replace"
 
 
 def match(tree: Tree, pattern: Any, node: Any, bound: dict[str, Any]) -> dict[str, Any] | None:
-    """Return what the pattern's letters stand for in a node; None where it has another form."""
+    """Return the nodes of the pattern's letters; None where the form differs."""
     if letter := tree.letter(pattern):
         known = bound.setdefault(letter, node)
         same = known is node or tree.words(known) == tree.words(node)

@@ -1,4 +1,4 @@
-"""The search among small changes: which of them make the program right."""
+"""The search among small changes for those that make the program right."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BUILDS = 3
 FAR = 40
 """Lines from an error's in which the candidates are looked for that it is about."""
 PATIENCE = 5.0
-"""How many times the usual time a candidate may take that was right once: a program that stops early is quick, a right one not."""
+"""Factor on the usual time limit of a candidate that was right once, since wrong programs that stop early are quick."""
 CONFIRMING = 10.0
 """Wall time on an idle machine that one which was right on the first workload has beyond that, for the others."""
 SECONDS = 30.0
@@ -39,7 +39,7 @@ SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Guesses:
-    """What came out."""
+    """The result of a search."""
 
     fixes: tuple[Fix, ...] = ()
     """Changes that are right on every workload that was tried, or else come nearer; the likeliest first."""
@@ -48,12 +48,12 @@ class Guesses:
     decides: bool = False
     """Whether they were right on what decides, the task's own sizes, at least."""
     tried: int = 0
-    """How many were run."""
+    """Number of candidates run."""
     wrong: float = 1.0
     """Share of wrong elements that the best of them left of the first workload."""
 
     def and_then(self, other: Guesses) -> Guesses:
-        """Return the candidates of both that come nearer, where none is right."""
+        """Return the candidates of both that reduce the error, if none is right."""
         near = other if other.wrong < self.wrong else self
         return replace(near, tried=self.tried + other.tried)
 
@@ -61,9 +61,9 @@ class Guesses:
 def guess(
     program: Program, screen: Screen, seconds: float = SECONDS, most: int = FIRST + MOST
 ) -> Guesses:
-    """Try small changes of a built program's CUDA texts on the smallest workload that goes wrong.
+    """Try small changes of a built program's CUDA texts on the smallest wrong workload.
 
-    No further round of them begins after `seconds` of wall time on an idle machine, waiting for a GPU left out.
+    No further round begins after `seconds` of wall time on an idle machine, without waiting for a GPU.
     """
     wrong = screen.suspects(program.evaluation)
     source = parse(program.submission.code)
@@ -120,7 +120,7 @@ def _build_woven(
 def _refused_candidates(
     woven: Submission, build: Build, numbered: Mapping[int, Candidate], *, by_number: bool
 ) -> set[int]:
-    """Return the candidates that errors are about: by their numbers, on each line named or the nearest ones that have some.
+    """Return the candidates that caused errors, by their numbers on each named line or the nearest lines with candidates.
 
     Of several that don't fit where one expression stands, a compiler names the first: the second time all of these go. Of a
     macro it names the first line, whatever stands in it.
@@ -136,7 +136,7 @@ def _refused_candidates(
 
 
 def _beside(numbered: Mapping[int, Candidate], named: set[int]) -> set[int]:
-    """Return the candidates that change what one of these changes."""
+    """Return the candidates that change the same node as one of these."""
     changed = {(p.lines, p.span) for number in named for p in numbered[number].pieces}
     return {
         n for n, one in numbered.items() if any((p.lines, p.span) in changed for p in one.pieces)
@@ -158,7 +158,7 @@ class _Rounds:
     def play(self) -> Guesses:
         """Run the candidates in rounds, until one holds on every workload.
 
-        One that holds at the task's own sizes ends the search as well, a round later.
+        One that is right at the task's own sizes also ends the search, a round later.
         """
         suspects = self.screen.suspects(self.evaluation)
         seen: dict[int, Outcome] = {}
@@ -186,7 +186,7 @@ class _Rounds:
         )
 
     def _hold(self, numbers: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Return which candidates are right on the workloads that decide, and which on all."""
+        """Return the candidates that are right on the deciding workloads, and on all."""
         self.allowance.extend(CONFIRMING)
         first = self.screen.suspects(self.evaluation)[0]
         others = [w for w in self.screen.task.judged if w is not first]
@@ -225,13 +225,13 @@ class _Rounds:
 
 
 def _shares(workloads: Sequence[Workload], count: int) -> Iterator[Sequence[Workload]]:
-    """Yield the workloads all at once for a few candidates; for many the smaller ones first, which most fail."""
+    """Yield all workloads at once for few candidates; for many, the smaller ones first, where most fail."""
     some = len(workloads) if count <= FEW else 1
     yield from (workloads[k : k + some] for k in range(0, len(workloads), max(some, 1)))
 
 
 def _rounds(numbered: Mapping[int, Candidate], size: int) -> Iterator[list[int]]:
-    """Yield the candidates by cost: a few first, of which one is right more often than not, then so many at a time."""
+    """Yield the candidates by cost: a few first, among which one is usually right, then larger batches."""
     ordered = sorted(numbered, key=lambda n: numbered[n].cost)
     few = size // 3
     yield ordered[:few]

@@ -1,4 +1,4 @@
-"""The tables of slips, `rows.toml` in each language's folder: what was written, what may have been meant, how unlikely that is."""
+"""The tables of slips, `rows.toml` in each language's folder: the written form, the intended form, and its unlikelihood."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _rewrites(groups: list[dict[str, Any]]) -> Iterator[Rewrite]:
 def _row(
     group: Mapping[str, Any], put: Mapping[str, str], pattern: str, become: str | list[str], cost: float, more: str = ""
 ) -> Rewrite:  # fmt: skip
-    """Return one row of a group; `more` is what it asks for beside what all of the group do."""
+    """Return one row of a group; `more` are its conditions beside the group's."""
 
     def written(template: str) -> str:
         return re.sub(r"\$\d", lambda mark: put[mark[0]], template)

@@ -19,12 +19,12 @@ RESTARTS = 12
 SECONDS = 2.0
 """Seconds of simulation for one candidate on one workload, at most."""
 LEAST = 1.0
-"""The same, at least."""
+"""Least time limit of a candidate."""
 MORE = 10.0
-"""How many times as long as the program itself a candidate may take."""
+"""Factor on the program's own time for a candidate's limit."""
 WALL = 60.0
 SMALL = 8
-"""How many times as large as the smallest workload one may be that candidates are tried on first."""
+"""Largest size of a workload to try candidates on first, as a multiple of the smallest."""
 EVEN = 16
 """A size that it divides cuts no tail."""
 
@@ -33,7 +33,7 @@ Call = tuple[str, int]
 
 
 def hidden(workload: Workload) -> int:
-    """Return how much an input's sizes hide: dims that are equal, so that either may stand for the other, and even ones."""
+    """Return a penalty for sizes that hide errors: equal dims, which can be confused, and even ones."""
     shapes = [item.shape for item in workload.inputs if isinstance(item, TensorSpec)]
     sizes = [[size for size in shape if size > 1] for shape in shapes]
     equal = sum(len(own) - len(set(own)) for own in sizes)
@@ -42,7 +42,7 @@ def hidden(workload: Workload) -> int:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How far one candidate got on one workload."""
+    """One candidate's result on one workload."""
 
     wrong: float
     """Share of wrong elements: 0 where it is right, 1 where it did not come back."""
@@ -51,13 +51,13 @@ class Outcome:
 
     @property
     def right(self) -> bool:
-        """Right, and nothing against it."""
+        """Whether it is right, without evidence against it."""
         return self.wrong == 0 and self.clean
 
 
 @dataclass(frozen=True)
 class Screen:
-    """Builds woven programs and tells how each candidate fares, before any is evaluated in earnest."""
+    """Builds woven programs and screens each candidate, before any full evaluation."""
 
     device: GuestDevice
     task: Task
@@ -71,9 +71,9 @@ class Screen:
         return make(woven, self.task.workloads[0].init)
 
     def suspects(self, evaluation: Evaluation) -> tuple[Workload, ...]:
-        """Return the workloads that went wrong: those that decide before others, small ones that hide little first.
+        """Return the wrong workloads: deciding ones before others, small ones that hide little first.
 
-        What goes wrong at other sizes alone may have another cause, which no change that is right for the task removes.
+        An error at other sizes only may have another cause, which a change that is right for the task doesn't fix.
         """
         right = {item.workload for item in evaluation.comparisons if item.equal}
         wrong = [w for w in self.task.judged if w.name not in right]
@@ -86,7 +86,7 @@ class Screen:
         return tuple(sorted(wrong, key=order))
 
     def size(self, workload: Workload) -> int:
-        """Return how many input elements a workload has."""
+        """Return the number of a workload's input elements."""
         arrays = self.references.inputs[workload.name]
         return sum(int(getattr(array, "size", 0)) for array in arrays)
 
@@ -100,7 +100,7 @@ class Screen:
         allowance: Allowance,
         patience: float = 1.0,
     ) -> Mapping[Call, Outcome]:
-        """Return how each candidate fares on each workload; what was not reached is left out.
+        """Return each candidate's result on each workload, without those not reached.
 
         One guest answers for all workloads of one set of weights. `before` is the evaluation of the
         program without any change, which says how much time a candidate may need; no guest but the first
@@ -117,29 +117,29 @@ class Screen:
 
 @dataclass
 class Allowance:
-    """The time that a search may take, without what it waits for its turn on a GPU."""
+    """The time limit of a search, without waiting for a GPU."""
 
     until: float
     """On the monotonic clock."""
 
     @property
     def spent(self) -> bool:
-        """Whether there is no time left to begin anything."""
+        """Whether the time is used up."""
         return time.monotonic() > self.until
 
     def extend(self, seconds: float) -> None:
-        """Leave at least so many seconds of an idle machine."""
+        """Extend the limit to at least this many seconds on an idle machine."""
         self.until = max(self.until, time.monotonic() + seconds * crowding())
 
     def excuse(self, seconds: float) -> None:
-        """Leave waiting out of cost."""
+        """Exclude waiting time."""
         self.until += max(seconds, 0.0)
 
 
 def allowed_seconds(before: Evaluation, workloads: Sequence[Workload]) -> float:
-    """Return the seconds of simulation that a candidate may take on any of these workloads.
+    """Return the limit of a candidate's simulation on any of these workloads in seconds.
 
-    Many times what the program takes as it is, so that an endless loop is soon given up.
+    It is a multiple of the unchanged program's time, so that an endless loop ends soon.
     """
     names = {workload.name for workload in workloads}
     took = [run.seconds for run in before.runs if run.workload in names and run.status == "ran"]
@@ -158,7 +158,7 @@ class _Play:
     allowance: Allowance
 
     def all(self, calls: Sequence[Call]) -> Mapping[Call, Outcome]:
-        """Return the outcomes of these calls; a new guest goes on after one that ended its process."""
+        """Return the outcomes of these calls; a new guest continues after a call that ended the process."""
         source = parse(self.woven.code)
         found: dict[Call, Outcome] = {}
         rest = list(calls)
@@ -169,7 +169,7 @@ class _Play:
             done = self._outcomes(reply, source, rest)
             found.update(done)
             rest = rest[len(done) :]
-            if reply.status == "timeout" and rest:  # the one that was running is none to go on with
+            if reply.status == "timeout" and rest:  # the running call is not repeated
                 found[rest[0]] = Outcome(1.0)
                 rest = rest[1:]
             elif not done:

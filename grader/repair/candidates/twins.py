@@ -1,7 +1,7 @@
-"""What a statement's neighbours show: `iw` is made as `ih` is, and a sum is rescaled where the one beside it is.
+"""Candidates from similar statements nearby: `iw` is defined like `ih`, and a sum is rescaled like the one beside it.
 
-Kernels say much twice: for rows and columns, for two operands, for a sum and a maximum. Where one of the two differs,
-it may have been meant to be as the other.
+Kernels repeat much: for rows and columns, for two operands, for a sum and a maximum. If the two differ, one may have to
+be like the other.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ AS_TWIN, MISSING, AS_NEIGHBOUR = 0.7, 0.9, 0.9
 FEW = 2
 """Places at which two statements of the same form may differ."""
 NEAR = 16
-"""How many statements may stand between them."""
+"""Most statements between them."""
 
 
 def twins(scope: Changeable) -> Iterator[Candidate]:
-    """Yield what a function's statements would be if they were as their neighbours."""
+    """Yield a function's statements rewritten like their neighbours."""
     for (at, one), (then, other) in permutations(enumerate(scope.given), 2):
         if type(one.statement) is type(other.statement):
             pairs = ((each.name, scope.old(each.value)) for each in (one, other))
@@ -36,7 +36,7 @@ def twins(scope: Changeable) -> Iterator[Candidate]:
 
 
 def _missing_updates(scope: Changeable) -> Iterator[Candidate]:
-    """Yield updates that only one of two twins has: a pointer that is moved on, a sum that is rescaled."""
+    """Yield updates that only one of two twins has: an advanced pointer, a rescaled sum."""
     done = {one.name for one in scope.given if one.updates}
     for one in (one for one in scope.given if one.updates and scope.fits(one.value, one.value)):
         for twin in scope.names - done:
@@ -85,7 +85,7 @@ def _within(tree: Tree, node: Any) -> Iterator[Any]:
 
 
 def _same(tree: Tree, one: Any, other: Any, meant: dict[str, str]) -> bool:
-    """Whether two expressions have one form and names that may go together; what goes together is kept."""
+    """Whether two expressions have one form and matching names, whose pairs are recorded."""
     tried = dict(meant)
     if any(True for _ in _differences(tree, one, other, tried)):
         return False
@@ -96,7 +96,7 @@ def _same(tree: Tree, one: Any, other: Any, meant: dict[str, str]) -> bool:
 
 
 def _differences(tree: Tree, one: Any, other: Any, meant: dict[str, str]) -> Iterator[tuple[Any, Any]]:  # fmt: skip
-    """Yield the least expressions in which two differ, names left aside; `meant` takes which name goes with which."""
+    """Yield the smallest differing subexpressions, ignoring names; `meant` collects the pairs of names."""
     names = tree.name(one), tree.name(other)
     if all(names):
         if meant.setdefault(*names) != names[1]:

@@ -1,4 +1,4 @@
-"""One program that holds all candidates, and takes the one whose number it is told."""
+"""Weaves all candidates into one program, which runs the one selected by number."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TEXTS = Path(__file__).parent / "triton" / "choice.py.txt"
 
 @dataclass
 class _Insertions:
-    """What is put in at each byte of a text: ends of inner expressions, statements, beginnings."""
+    """Insertions at each byte of a text: ends of inner expressions, statements, beginnings."""
 
     closing: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
     between: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -67,7 +67,7 @@ def weave(submission: Submission, numbered: Mapping[int, Candidate]) -> Submissi
 
 
 def _with_texts(submission: Submission, numbered: Mapping[int, Candidate]) -> str:
-    """Return a Triton program with all candidates as texts: a kernel compiles in no time, so nothing has to be shared."""
+    """Return a Triton program with all candidates as separate texts: a kernel compiles quickly, so nothing need be shared."""
     fixes = {number: one.fix() for number, one in numbered.items()}
     changes = {n: [(e.start, e.end, e.text) for e in fix.edits] for n, fix in fixes.items() if fix}
     held = f"\n\n\nkg_choice_text = {submission.code!r}\nkg_choice_edits = {changes!r}\n"
@@ -86,7 +86,7 @@ def _by_unit(
 
 
 def _name(unit: Unit) -> tuple[int, str]:
-    """Return what tells a text from the others of its submission, however often that was parsed."""
+    """Return a key of a text in its submission, the same for each parse."""
     return unit.place_span(0, 0).line, unit.text
 
 
@@ -116,7 +116,7 @@ def _weave_pieces(unit: Unit, pieces: list[tuple[int, Piece]]) -> list[Edit]:
 
 
 def candidates_named(numbered: Mapping[int, Candidate], woven: str, lines: set[int]) -> set[int]:
-    """Return the candidates whose numbers stand on these lines of a woven program."""
+    """Return the candidates whose numbers are on these lines of a woven program."""
     texts = woven.split("\n")
     words = "\n".join(texts[line - 1] for line in lines if 1 <= line <= len(texts))
     return numbered.keys() & {int(n) for n in re.findall(rf"{CHOICE} [!=]= (\d+)", words)}

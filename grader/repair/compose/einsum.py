@@ -26,7 +26,7 @@ class Term:
         return {letter: (self.value, k) for k, letter in enumerate(self.letters)}
 
     def sum_unneeded(self, needed: set[str]) -> Term:
-        """Sum over the letters that nobody needs."""
+        """Sum over unneeded letters."""
         gone = [k for k, letter in enumerate(self.letters) if letter not in needed]
         left = "".join(letter for letter in self.letters if letter in needed)
         return Term(self.value.over("sum", gone), left) if gone else self
@@ -79,7 +79,7 @@ def _read(node: Node, to: Lowered) -> tuple[list[Term], str]:
 
 
 def _product(a: Term, b: Term, needed: set[str], sizes: dict[str, tuple[Value, int]]) -> Term:
-    """Multiply two terms and sum over what nothing else needs."""
+    """Multiply two terms and sum over letters that nothing else needs."""
     a = a.sum_unneeded(needed | set(b.letters))
     b = b.sum_unneeded(needed | set(a.letters))
     shared = [letter for letter in a.letters if letter in b.letters]

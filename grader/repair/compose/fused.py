@@ -18,13 +18,13 @@ class Value:
     """A value of the kernel: an operand, a formula's, or a reduction's."""
 
     name: str
-    """What the kernel calls it."""
+    """Its name in the kernel."""
     words: str = ""
-    """The C++ expression that gives it; of a reduction what is reduced, of an operand nothing."""
+    """Its C++ expression; for a reduction the reduced expression, for an operand nothing."""
     uses: tuple[str, ...] = ()
-    """Names of the values that it is made of."""
+    """Names of the values that it depends on."""
     step: int = 0
-    """How many reductions, one after the other, come before it is known."""
+    """Number of successive reductions before it is known."""
     per_row: bool = False
     """Whether there is one for each row, not for each element."""
     reduction: str = ""
@@ -38,7 +38,7 @@ class Value:
 
 @dataclass
 class Fused:
-    """A group's kernel in the making."""
+    """A group's kernel under construction."""
 
     grouping: Grouping
     group: Group
@@ -48,7 +48,7 @@ class Fused:
     values: dict[str, Value] = field(default_factory=dict)
     """By name, each after all that it is made of."""
     names: dict[str, str] = field(default_factory=dict)
-    """What the kernel calls the value of each node."""
+    """Name of each node's value in the kernel."""
 
     def __post_init__(self) -> None:
         for node in self.group.nodes:
@@ -58,7 +58,7 @@ class Fused:
 
     @property
     def operations(self) -> list[str]:
-        """What it does, in order."""
+        """Its operations, in order."""
         return [node.op for node in self.group.nodes]
 
     def results(self) -> list[Node]:

@@ -1,4 +1,4 @@
-"""A traced module's graph, as the guest told it: names, numbers and shapes, all of them checked."""
+"""A traced module's graph as reported by the guest, with checked names, numbers and shapes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Ref:
 
 
 class Words(str):
-    """An argument that is its own Python text, such as `torch.float32`."""
+    """An argument given as Python text, such as `torch.float32`."""
 
     __slots__ = ()
 
@@ -53,7 +53,7 @@ class Node:
     """Where a module or attribute lies in the model: `layers.0.conv`; a placeholder's own name."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     module: str = ""
-    """The class of the module that is called."""
+    """The class of the called module."""
     tensors: tuple[str, ...] = ("weight", "bias")
     """The module's own parameters."""
     shape: tuple[int, ...] | None = None
@@ -71,12 +71,12 @@ class Node:
 
     @property
     def own(self) -> str:
-        """How the model reaches its module or attribute: `self.layers[0].conv`."""
+        """Expression of its module or attribute in the model: `self.layers[0].conv`."""
         return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", f"self.{self.path}")
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
-        """Names of the nodes that go in."""
+        """Names of the input nodes."""
         return tuple(dict.fromkeys(ref.name for ref in refs((*self.args, *self.kwargs.values()))))
 
 
@@ -91,7 +91,7 @@ class Graph:
         return next(node for node in self.nodes if node.name == name)
 
     def users(self, name: str) -> tuple[Node, ...]:
-        """Return the nodes that a value goes into."""
+        """Return the nodes that use a value."""
         return tuple(node for node in self.nodes if name in node.inputs)
 
 
@@ -171,7 +171,7 @@ def _node(item: dict[str, Any]) -> Node:
 
 
 def _attributes(told: dict[str, Any]) -> dict[str, Any]:
-    """Return the attributes that can be said in numbers and words."""
+    """Return the attributes that are numbers and words."""
     plain = {str(key): value for key, value in told.items() if not _is_text(value)}
     return {key: _value(value) for key, value in plain.items()}
 

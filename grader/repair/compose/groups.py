@@ -1,6 +1,6 @@
-"""Which operations go into one kernel: formulas over the same elements, and reductions along their rows.
+"""Grouping of operations into kernels: formulas over the same elements, and reductions along their rows.
 
-A group is convex: nothing outside of it lies on a way from one member to another, so that one call can stand for all.
+A group is convex: no path between members leaves it, so that one call can replace all.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Group:
 
 
 Unit = Group | str
-"""What one statement of `forward` stands for: a group, or a node by its name."""
+"""Unit of one statement of `forward`: a group, or a node by its name."""
 
 
 @dataclass
 class Grouping:
-    """The groups of a graph in the making."""
+    """The groups of a graph under construction."""
 
     graph: Graph
     of: dict[str, Unit] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Grouping:
                 self.of |= {node.name: node.name for node in group.nodes}
 
     def units(self) -> Iterator[Unit]:
-        """Yield each group, and each node of none, after all that it needs; in the graph's order where that is open."""
+        """Yield each group, and each ungrouped node, after its dependencies; otherwise in the graph's order."""
         waiting = list(dict.fromkeys(self.of.values()))
         done: set[Unit] = set()
         while waiting:
@@ -117,7 +117,7 @@ class Grouping:
         )
 
     def _passes(self, first: Unit, last: Unit) -> bool:
-        """Whether a way leads from one to the other through a third."""
+        """Whether a path leads from one to the other through a third."""
         waiting = [unit for unit in self._needed_units(last) if unit is not first]
         seen: set[Unit] = set()
         while waiting:
@@ -144,7 +144,7 @@ class Grouping:
         self.of |= {node.name: into for node in other.nodes}
 
     def _absorb(self, node: Node) -> None:
-        """Let a formula of fewer elements, a weight's say, be computed where alone it is used, if that is cheap or once a row."""
+        """Absorb a formula of fewer elements, such as a weight's, into its only user, if that is cheap or once for each row."""
         own = self.of[node.name]
         users = {self.of[user.name] for user in self.graph.users(node.name)}
         if (

@@ -1,4 +1,4 @@
-"""Operations that are made of simpler ones: pooling to one element, statistics, softmax."""
+"""Lowering of operations to simpler ones: pooling to one element, statistics, softmax."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def lower(graph: Graph) -> Graph:
 
 
 def _without_unused(nodes: Sequence[Node]) -> Graph:
-    """Return the graph of what leads to the result; arguments stay."""
+    """Return the graph without unused nodes; arguments stay."""
     needed: set[str] = set()
     for node in reversed(nodes):
         if node.op == "output" or node.name in needed:
@@ -62,7 +62,7 @@ def _dropout(node: Node, to: Lowered) -> Value:
 
 
 def _extremum(node: Node, to: Lowered) -> Value | None:
-    """Take the larger or smaller of two tensors as what it is: elementwise."""
+    """Lower the larger or smaller of two tensors to an elementwise operation."""
     x, other = to.given(node, 0, "input"), to.given(node, 1, "other")
     if not isinstance(other, Value) or not isinstance(x, Value):
         return None
@@ -146,7 +146,7 @@ def _add_of_two(op: str) -> Rule:
 
 
 def _as_number(node: Node, to: Lowered) -> Value | None:
-    """Take a truth value as a number as what it is kept as: 1 or 0."""
+    """Lower the conversion of a boolean to a number: 1 or 0."""
     x = node.argument(0, "input")
     given = next((n for n in to.graph.nodes if isinstance(x, Ref) and n.name == x.name), None)
     compared = given is not None and given.op in COMPARED
@@ -160,7 +160,7 @@ def _not(node: Node, to: Lowered) -> Value:
 
 
 def _copy(node: Node, to: Lowered) -> Value:
-    """Take a tensor that is copied into another as the value from then on."""
+    """Lower a copy into another tensor to its new value."""
     source = to.tensor(node, 1, "src")
     if to.tensor(node, 0, "input").shape != source.shape:
         raise UncoveredError("a copy that is spread over more")
@@ -168,7 +168,7 @@ def _copy(node: Node, to: Lowered) -> Value:
 
 
 def _lower_embedding(node: Node, to: Lowered) -> Value:
-    """Look rows up in a table: that moves data, so it stays torch's own indexing."""
+    """Lower an embedding to torch's own indexing, since it only moves data."""
     table = to.parameter(f"{node.path}.weight", ()) if node.path else to.given(node, 1, "weight")
     if node.argument(3, "max_norm") is not None:
         raise UncoveredError("an embedding that is renormalised")

@@ -1,4 +1,4 @@
-"""A graph in the making, in which an operation is written out as simpler ones, by Python's own operators."""
+"""A graph under construction, in which an operation is expressed by simpler ones with Python's operators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Number = float | None
 
 @dataclass(frozen=True)
 class Value:
-    """A value of the graph; what is computed with it is added to the graph."""
+    """A value of the graph; computations with it are added to the graph."""
 
     to: Lowered
     ref: Ref
@@ -34,7 +34,7 @@ class Value:
         return self.known
 
     def op(self, name: str, *args: Any) -> Value:
-        """Return what an elementwise operation makes of it and of others."""
+        """Return an elementwise operation on it and others."""
         given = (one.known for one in (self, *args) if isinstance(one, Value))
         shapes = [shape for shape in given if shape is not None]
         shape = np.broadcast_shapes(*shapes) if shapes else None
@@ -100,16 +100,16 @@ class Lowered:
         return Value(self, ref, shape)
 
     def made(self, value: Any) -> Node | None:
-        """Return the node that a value comes of, as it is now or was in the graph; None for a number."""
+        """Return the node of a value, new or original; None for a number."""
         named = value.name if isinstance(value, Ref) else None
         return next((n for n in (*self.nodes, *self.graph.nodes) if n.name == named), None)
 
     def given(self, node: Node, index: int, name: str, default: Any = None) -> Value | Number:
-        """Return an argument of a node: a value, or a number as it is."""
+        """Return an argument of a node: a value, or a plain number."""
         return self.value(node.argument(index, name, default))
 
     def value(self, given: Any) -> Value | Number:
-        """Return what an argument stands for: a value, or a number as it is."""
+        """Return an argument's value, or a plain number."""
         made = self.made(given)
         return Value(self, given, made.shape) if made is not None else given
 
@@ -126,7 +126,7 @@ class Lowered:
         return any(one is not None and is_pointwise(one) for one in beside)
 
     def close(self, node: Node) -> None:
-        """Let the node that was added last stand for the original, under its name."""
+        """Give the last added node the original's name."""
         last = self.nodes.pop()
         if last.op in MOVES:
             made = self.made(last.args[0])

@@ -1,4 +1,4 @@
-"""Reductions of rows as the fast templates take them (sums, extremes, softmax, moments), and what is made of their results."""
+"""Reductions of rows for the fast templates (sums, extremes, softmax, moments), and formulas on their results."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _operation(table: Mapping[str, Any], name: str) -> Operation:
 
 
 def _with_likes(table: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return what an operation has, with what the one that it is like has besides."""
+    """Return an operation's settings, completed from the one that it is like."""
     own = dict(table[name])
     return _with_likes(table, own.pop("like")) | own if "like" in own else own
 

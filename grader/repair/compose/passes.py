@@ -1,4 +1,4 @@
-"""How often a kernel goes through a row, and what it keeps of the elements from one time to the next."""
+"""A kernel's passes over a row, and the values it keeps between them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KEPT = 32
 
 @dataclass(frozen=True)
 class Statements:
-    """What is computed for an element."""
+    """The statements for an element."""
 
     operands: tuple[int, ...]
     """Numbers of the operands that are read for it."""
@@ -22,7 +22,7 @@ class Statements:
 
 @dataclass(frozen=True)
 class Pass:
-    """One way through a row: what is known of it before, what each element gives, what is reduced of that."""
+    """One pass over a row: values known before, values of each element, and reductions."""
 
     row: tuple[str, ...]
     kept: tuple[str, ...]
@@ -33,21 +33,21 @@ class Pass:
 
 @dataclass(frozen=True)
 class Walk:
-    """All ways through a row."""
+    """All passes over a row."""
 
     kept: tuple[str, ...]
-    """Names of the values that are computed once where a row fits into registers."""
+    """Names of the values computed once where a row fits into registers."""
     fill: Statements
-    """What computes these."""
+    """The statements for these."""
     passes: tuple[Pass, ...]
     """Each reduction needs one, the results need the last."""
 
     def packs_held(self, pack: int) -> int:
-        """Return how many packs of neighbours a thread keeps."""
+        """Return the number of packs of neighbours that a thread keeps."""
         return max(1, min(8, self._room // (pack * max(1, len(self.kept)))))
 
     def at_once(self, pack: int) -> int:
-        """Return how many of them are read together."""
+        """Return the number of packs read together."""
         return min(self.packs_held(pack), max(1, self._room // 2 // pack))
 
     @property
@@ -56,7 +56,7 @@ class Walk:
 
 
 def walk(values: Mapping[str, Value], results: Sequence[str]) -> Walk:
-    """Return the ways through a row that lead to results, each of them a value's name."""
+    """Return the passes over a row for the results, given by value names."""
     reductions = [one for one in values.values() if one.reduction]
     last = max((one.step for one in reductions), default=0)
     ends = [[one for one in reductions if one.step == step + 1] for step in range(last)]

@@ -14,7 +14,7 @@ Formula = Callable[[Node, list[str]], str]
 
 
 def c_number(value: float | int | bool) -> str:
-    """Return a number as C++ writes it."""
+    """Return a number as a C++ literal."""
     number = float(value)
     if not math.isfinite(number):
         return "NAN" if math.isnan(number) else "INFINITY" if number > 0 else "-INFINITY"

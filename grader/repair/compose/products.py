@@ -1,4 +1,4 @@
-"""Matrix products in all their spellings: linear layers, diagonal and triangular ones, einsum."""
+"""Matrix products in all forms: linear layers, diagonal and triangular ones, einsum."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _diag(node: Node, to: Lowered) -> Value | None:
 
 
 def _triangle(node: Node, to: Lowered) -> Value | None:
-    """Take the triangle of a product as a product that leaves the rest out."""
+    """Lower the triangle of a product to a product without the rest."""
     product = next((n for n in to.nodes if n.name == getattr(node.args[0], "name", "")), None)
     if product is not None and product.op in MASKS:
         return None

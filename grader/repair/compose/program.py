@@ -103,7 +103,7 @@ def _needed_statements(statements: list[ast.stmt], model: str) -> list[ast.stmt]
 def _class(
     tree: ast.Module, source: list[str], lines: list[str], arguments: tuple[str, ...]
 ) -> str:
-    """Return the model's class with another forward, which takes no more than it is given."""
+    """Return the model's class with a new forward, without unused parameters."""
     node = next(n for n in tree.body if isinstance(n, ast.ClassDef) and _is_model(n))
     forward = next(
         (f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "forward"), None
@@ -125,7 +125,7 @@ def _class(
 
 
 def _drop_unused(args: ast.arguments, arguments: tuple[str, ...]) -> None:
-    """Take defaults away that only the reference's own forward needed, as a function of its own."""
+    """Remove defaults that only the reference's own forward needed, such as its own function."""
     while args.defaults and args.args[-1].arg not in arguments:
         args.args.pop()
         args.defaults.pop()

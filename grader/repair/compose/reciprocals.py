@@ -1,4 +1,4 @@
-"""Division by what many elements share: one reciprocal, and a product for each element."""
+"""Replaces division by a shared divisor: one reciprocal, and a product for each element."""
 
 from __future__ import annotations
 

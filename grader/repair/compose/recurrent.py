@@ -12,11 +12,11 @@ GATES = {
     "gru": (3, "reset, update and new gate"),
     "rnn": (1, "the only gate"),
 }
-"""How many rows of weights a unit has, and which."""
+"""Number and names of a unit's rows of weights."""
 
 
 def recurrent(node: Node, to: Writer) -> Call:
-    """Call the steps of a recurrent layer; they give what the module gives."""
+    """Call the steps of a recurrent layer, with the module's results."""
     told = node.attributes
     if not node.path or told.get("proj_size"):
         raise UncoveredError(f"{node.op} as a function, or with a projection")

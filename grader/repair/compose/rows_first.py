@@ -1,4 +1,4 @@
-"""A reduction over the last dim, or over several, begins with its rows: one kernel reads them, with the formulas before them."""
+"""Splits a reduction over the last or several dims: one kernel first reduces the rows, with the formulas before them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a step of a composed `forward` is: a kernel's template with its values, and how it is called."""
+"""A step of a composed `forward`: a kernel's template with its values, and its call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Stage:
     """A kernel family's template with its values; equal ones are written once."""
 
     family: str
-    """What the coverage table calls it."""
+    """Its name in the coverage table."""
     template: str
     values: tuple[tuple[str, Any], ...] = ()
 
@@ -29,7 +29,7 @@ class Call:
 
 @dataclass
 class Writer:
-    """What a stage needs to write its call: the names of values in Python."""
+    """Names of values in Python, for writing a stage's call."""
 
     graph: Graph
     storage: Storage
@@ -55,7 +55,7 @@ class Writer:
         return self.graph.node(value.name)
 
     def types(self, node: Node, source: Any) -> tuple[tuple[str, Any], ...]:
-        """Return what a template that reads and writes half precision has to know: both types, and how many values go at once."""
+        """Return a half-precision template's values: both types, and the pack width."""
         types = tuple(C_TYPES[self.storage.dtype(one)] for one in (self.node(source), node))
         kinds = tuple(KINDS[one] for one in types)
         return (("types", types), ("kinds", kinds), ("pack", pack(types)))

@@ -1,4 +1,4 @@
-"""Operations that need a kernel of their own: which template serves each, and how it is called."""
+"""Operations with their own kernel: the template of each, and its call."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def _x(node: Node) -> Any:
 
 
 def _given_settings(node: Node, *names: str) -> dict[str, Any]:
-    """Return what a layer keeps under these names, or a function is given in this order after its input."""
+    """Return a layer's attributes of these names, or a function's arguments in this order after its input."""
     if node.path:
         return {name: node.attributes.get(name, node.argument(k, name)) for k, name in enumerate(names, 1)}  # fmt: skip
     return {name: node.argument(k, name) for k, name in enumerate(names, 1)}
 
 
 def _words(node: Node, to: Writer, given: dict[str, Any], *names: str) -> str:
-    """Return arguments as Python text: a layer's own, or what a function is given."""
+    """Return arguments as Python text: a layer's attributes, or a function's arguments."""
     own = (f"{node.own}.{name}" if node.path else to.value(given[name]) for name in names)
     return ", ".join(own)
 
@@ -88,7 +88,7 @@ def conv(node: Node, to: Writer) -> Call:
 
 
 def _channels(node: Node, given: dict[str, Any], to: Writer) -> int:
-    """Return for how many channels a thread has work: those that share inputs, 8 at most."""
+    """Return the number of channels for each thread: those that share inputs, at most 8."""
     groups, weight = given["groups"], given["weight"]
     if not isinstance(groups, int) and isinstance(weight, Ref) and node.op == "conv":
         inputs = to.node(weight).shape or (0, 0)
@@ -98,7 +98,7 @@ def _channels(node: Node, given: dict[str, Any], to: Writer) -> int:
 
 
 def _filter_width(node: Node, given: dict[str, Any], to: Writer) -> int:
-    """Return how many taps a filter has along the last axis, as far as that is known."""
+    """Return the filter's width along the last axis, if known."""
     weight, layer = given["weight"], node.attributes.get("kernel_size")
     shape = to.node(weight).shape if isinstance(weight, Ref) else layer
     width = shape[-1] if isinstance(shape, list | tuple) and shape else shape
@@ -130,7 +130,7 @@ NORMS = {
     "group_norm": ("num_groups", "weight", "bias", "eps"),
     "instance_norm": ("running_mean", "running_var", "weight", "bias", "", "", "eps"),
 }
-"""What these functions take after their input."""
+"""Arguments of these functions after their input."""
 
 
 def norm(node: Node, to: Writer) -> Call:

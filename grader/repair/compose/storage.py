@@ -1,4 +1,4 @@
-"""In which type a composed `forward` keeps each value: half precision stays half where only formulas read it."""
+"""Storage dtypes of a composed `forward`'s values: half precision stays half where only formulas read it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ C_TYPES = {
     "float32": "float", "float16": "at::Half", "bfloat16": "at::BFloat16", "bool": "bool",
     "uint8": "uint8_t", "int8": "int8_t", "int32": "int", "int64": "int64_t",
 }  # fmt: skip
-"""What a kernel reads each dtype as; every formula computes in float."""
+"""Kernel type of each dtype; every formula computes in float."""
 KINDS = {
     "float": "torch::kFloat32", "at::Half": "torch::kFloat16", "at::BFloat16": "torch::kBFloat16", "bool": "torch::kBool",
     "uint8_t": "torch::kUInt8", "int8_t": "torch::kInt8", "int": "torch::kInt32", "int64_t": "torch::kInt64",
@@ -38,7 +38,7 @@ class Storage:
     grouping: Grouping
 
     def dtype(self, node: Node) -> str:
-        """Return the dtype in which a node's value lies in memory."""
+        """Return the dtype of a node's value in memory."""
         return self._types[node.name]
 
     @cached_property
@@ -97,5 +97,5 @@ def _reads_half(user: Node, source: str) -> bool:
 
 
 def pack(types: tuple[str, ...]) -> int:
-    """Return how many neighbours a thread moves at once: 16 bytes of the widest type, 8 at most."""
+    """Return the number of neighbours that a thread moves at once: 16 bytes of the widest type, at most 8."""
     return min(8, WIDEST // max(BYTES[one] for one in types))

@@ -1,4 +1,4 @@
-"""What torch calls its operations, by kind: the tables of `torch_names.toml`."""
+"""Torch's names of operations, by kind: the tables of `torch_names.toml`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows that overlap and are alike along all axes: their sizes are known to the compiler, which unrolls them."""
+"""Overlapping windows that are equal along all axes, whose sizes are compile-time constants for unrolling."""
 
 from __future__ import annotations
 

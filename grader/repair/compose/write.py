@@ -1,4 +1,4 @@
-"""A composed kernel's `forward`: one call a stage, and what only moves data between them."""
+"""A composed kernel's `forward`: one call for each stage, and data movement between them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SINGLE = {"neg": "-{}", "int": "int({})"}
 ATTRIBUTES = {"shape", "T", "mT", "ndim", "device", "dtype"}
 PARTS = {"values": 0, "indices": 1}
 NAMES = dict.fromkeys(("layer_norm", "group_norm", "instance_norm"), "normalise")
-"""What a function is called that several operations share."""
+"""Names of functions shared by several operations."""
 CHAIN = 4
 """Operations that the name of a fused kernel tells at most."""
 LOSS = Stage("loss", "cross_entropy.cu.jinja")
@@ -113,7 +113,7 @@ class _Body:
         return self._write_move(node)
 
     def _narrow_result(self, value: Any) -> str:
-        """Return the words that give a result, or several, in the reference's own dtype."""
+        """Return the code that casts one or several results to the reference's dtype."""
         if isinstance(value, list | tuple):
             return f"({', '.join(map(self._narrow_result, value))},)"
         node = self.to.node(value) if isinstance(value, Ref) else None
@@ -125,7 +125,7 @@ class _Body:
         return call.text.replace("KERNEL", self._function(call.stage, does))
 
     def _plain(self, node: Node) -> str:
-        """Return what stands for a node wherever it is used: arguments, attributes, sizes; empty for others."""
+        """Return a node's inline expression: arguments, attributes, sizes; empty for others."""
         if node.op == "placeholder":
             return node.path
         if node.op == "get_attr":
@@ -156,7 +156,7 @@ class _Body:
         )
 
     def _write_move(self, node: Node) -> str:
-        """Return what only moves data, and the special cases."""
+        """Return the code of data movement, and of special cases."""
         if node.op == "row_loss":
             return (
                 f"{self._function(LOSS, 'loss')}({', '.join(self.to.value(a) for a in node.args)})"
@@ -240,7 +240,7 @@ class _Body:
         return shape[-1] >= LONG_ROW and shape[-1] % width > 0
 
     def _type(self, ref: Ref) -> str:
-        """Return what a formula's kernel reads an operand as; a type that it doesn't know is converted before."""
+        """Return the type in which a formula's kernel reads an operand; other types are converted before."""
         return C_TYPES.get(self.storage.dtype(self.to.node(ref)), "float")
 
     def _operand(self, ref: Ref) -> str:
@@ -248,7 +248,7 @@ class _Body:
         return self.to.value(ref) if known else f"{self.to.value(ref)}.float()"
 
     def _function(self, stage: Stage, does: str) -> str:
-        """Return how `forward` names a stage's function: by what it does, with a number from the second on."""
+        """Return the name of a stage's function in `forward`: its operation, with a number from the second on."""
         if stage not in self.stages:
             name = f"{NAMES.get(does, does)}_forward"
             taken = sum(re.sub(r"_\d+$", "", other) == name for other in self.stages.values())

@@ -1,4 +1,4 @@
-"""Reference-fixed kernels by family: one template a form, filled with a task's parameters."""
+"""Reference-fixed kernels by family: one template for each form, filled with a task's parameters."""
 
 from grader.repair.families.kernels import Names, kernel_of_family
 from grader.repair.families.render import render

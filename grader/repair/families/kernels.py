@@ -1,4 +1,4 @@
-"""The kernels of a built-in task: the templates of its family, filled with what the task says.
+"""The kernels of a built-in task: the templates of its family, filled with the task's parameters.
 
 A template below `templates/plain`, or `templates/fast` where what is composed is slower, holds the CUDA text, and sets `idea`, what the kernel does about time, and `body`, the
 methods of `ModelNew`. It knows the task's family, parameters and reference, its type in C++, and the names to use.
@@ -19,12 +19,12 @@ ALIKE = {"layer-norm": "group-norm", "instance-norm": "group-norm", "arg-reduce"
 """Families whose kernels another one's template writes."""
 ELEMENTS = {None: "float", "bfloat16": "c10::BFloat16", "float16": "c10::Half"}
 MOST_LINES = 80
-"""Of the CUDA text of a plain form."""
+"""Most lines of a plain form's CUDA text."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """What a program calls its extension and the function in it."""
+    """Names of a program's extension and its function."""
 
     extension: str
     function: str
@@ -97,10 +97,10 @@ def _method(reference: str, name: str) -> ast.FunctionDef:
 
 
 HELPERS = {"constructor": constructor, "result": result_of_calls, "uncovered": _refuse}
-"""What templates may call."""
+"""Functions available to templates."""
 
 
 def cuda_lines(code: str) -> list[str]:
-    """Return the lines of CUDA in a file that `kernel_of_family` wrote, comments and blank ones among them."""
+    """Return the lines of CUDA in a file by `kernel_of_family`, including comments and blank ones."""
     _, _, after = code.partition('CUDA = r"""\n')
     return after.partition('\n"""')[0].splitlines()

@@ -1,4 +1,4 @@
-"""How templates of CUDA text are filled."""
+"""Rendering of templates of CUDA text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @cache
 def environment(folder: Path = TEMPLATES) -> Environment:
-    """Return what reads the templates of a folder."""
+    """Return the template environment of a folder."""
     return Environment(
         loader=FileSystemLoader(folder),
         undefined=StrictUndefined,

@@ -1,6 +1,6 @@
-"""Fixes of findings, one file a kind; a file's `FixMaker` says of which rules' findings it is, and proposes them.
+"""Fixes of findings, one file for each kind; a file's `FixMaker` names its rules and proposes the fixes.
 
-A fix that is a few lines and that only one rule has stands beside that rule; all others are here.
+A short fix of only one rule is in that rule's file; all others are here.
 """
 
 from grader.repair.fixes.attach import all_makers, attach

@@ -1,4 +1,4 @@
-"""Puts fixes beside the findings that they put right, between the rules' detection and the merging of findings."""
+"""Attaches fixes to findings, between the rules' detection and the merging of findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 def attach(inspection: Inspection, source: Source, context: Context) -> Inspection:
-    """Return what the rules found with the fixes of every maker for it, after the rule's own.
+    """Return the findings with the fixes of every maker for them, after the rule's own.
 
     Never raises: a maker that fails leaves the finding without its fixes, and is named in `trouble`.
     """

@@ -1,4 +1,4 @@
-"""The fix of running statistics in training mode: those of the batch, taken where they are handed over."""
+"""The fix of running statistics in training mode: the batch's statistics are passed instead."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ STATISTIC = re.compile(
 
 
 def propose(_finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
-    """Yield the fix that hands over the batch's mean and variance while the module is in training mode.
+    """Yield the fix that passes the batch's mean and variance while the module is in training mode.
 
-    What is normalised is the first argument of the call that is handed the statistics.
+    The normalised tensor is the first argument of the call with the statistics.
     """
     model = source.module.classes.get("ModelNew")
     label = "normalise with the batch's statistics in training mode"

@@ -1,4 +1,4 @@
-"""Fixes of calls that a bound function does not accept: each argument in the form that is taken, and all of them."""
+"""Fixes of calls that a bound function does not accept: each argument in the accepted form, and all of them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ LITERAL = re.compile(r"=\s*(-?[\d.]+(?:[eE][-+]?\d+)?)[fFlLuU]*\s*$|=\s*(true|fa
 
 
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
-    """Yield the fixes of a call, each with those of all calls that are wrong in the same way.
+    """Yield the fixes of a call, each combined with those of all calls with the same error.
 
-    Of several calls, the first one right leaves the next to raise.
+    With several such calls, fixing only the first makes the next one raise.
     """
     wrong = tuple(wrong_calls(source, context))
     made = {one: tuple(_fixes(source, one)) for one in wrong}
@@ -73,7 +73,7 @@ def _with_what_is_known(source: Source, one: WrongCall) -> tuple[Fix, ...]:
 
 
 def _without_the_rest(source: Source, one: WrongCall) -> tuple[Fix, ...]:
-    """Leave out what the function does not take."""
+    """Remove arguments that the function does not accept."""
     taken, args = len(one.parameters), one.call.args
     start = source.span(args[taken - 1])[1] if taken else source.span(args[0])[0]
     edit = Edit(start=start, end=source.span(args[-1])[1], text="")
@@ -100,7 +100,7 @@ def _in_form(source: Source, one: WrongCall) -> tuple[Fix, ...]:
 
 
 def _in_place_of_none(source: Source, one: WrongCall) -> tuple[Fix, ...]:
-    """Pass zeros of the shape that the weight of the call tells, where a layer has no bias."""
+    """Pass zeros in the shape given by the call's weight, where a layer has no bias."""
     weight = next((given for given in one.call.args if dotted_name(given).endswith("weight")), None)
     if weight is None or weight is one.argument or one.argument is None:
         return ()
@@ -115,7 +115,7 @@ def _in_place_of_none(source: Source, one: WrongCall) -> tuple[Fix, ...]:
 
 
 def _wider(source: Source, one: WrongCall, parameter: Parameter) -> list[Edit | None]:
-    """Let the function take a number with a fraction, wherever it is declared."""
+    """Change the parameter to a floating-point type, in all declarations."""
     return [
         replace_node(unit, kind, "double")
         for unit in source.units

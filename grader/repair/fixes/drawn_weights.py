@@ -1,4 +1,4 @@
-"""The fix of weights that an answer draws in its own way: the reference's layers draw them, and the answer takes them over."""
+"""The fix of weights that an answer draws in its own way: the reference's layers draw them, and the answer copies them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HINTS = re.compile(r"transpos|_t\b|\bin_\w+, out_\w+\)|\.t\(\)|\bmm\(|matmul\(")
 def taken_over(
     source: Source, model: ast.ClassDef, reference: ast.AST, *, proven: bool
 ) -> Iterator[Fix]:
-    """Yield the fixes that copy what the reference's layers draw into the answer's own parameters.
+    """Yield the fixes that copy the weights drawn by the reference's layers into the answer's own parameters.
 
     Each takes what has its name, or alone ends in it; else the first of its size, in the order in which they were made; all of these
     transposed where only that makes some of them fit. `proven` says that a run showed the
@@ -82,7 +82,7 @@ def _arguments(function: ast.FunctionDef) -> str | None:
 
 
 def _layers(reference: ast.Module) -> str:
-    """Return a function that makes the reference's `Model`: what its constructor needs, without words and methods for running."""
+    """Return a function that makes the reference's `Model`: its constructor's needs, without docstrings and other methods."""
     body = [deepcopy(node) for node in reference.body if _makes(node)]
     for one in (part for node in body for part in ast.walk(node)):
         if isinstance(one, ast.ClassDef | ast.FunctionDef):
@@ -112,7 +112,7 @@ def _is_idle(node: ast.stmt) -> bool:
 
 
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
-    """Yield the ways to have the reference's weights, where leaving a layer's alone is not enough."""
+    """Yield the ways to get the reference's weights, where keeping a layer's own is not enough."""
     model, reference = source.module.classes.get("ModelNew"), reference_of(source, context)
     if model is not None and reference is not None and not finding.fixes:
         proven = any(item.code == "own-weights" for item in finding.evidence)

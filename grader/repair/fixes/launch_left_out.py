@@ -1,4 +1,4 @@
-"""A fix: the launch that is missing in a host function which has everything ready for it."""
+"""The fix of a missing launch in a host function that has everything prepared for it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Host:
 
     @cached_property
     def inputs(self) -> list[str]:
-        """Names of the tensors that it is given."""
+        """Names of its tensor parameters."""
         return [p.name for p in self.function.parameters if re.search(r"\bTensor\b", p.type)]
 
     @cached_property
@@ -68,7 +68,7 @@ class _Host:
         return known_at(self.unit, self.last) if self.last is not None else {}
 
     def idle(self) -> list[str]:
-        """Return the whole numbers that it computes and never uses."""
+        """Return the integers that it computes and never uses."""
         words = text(self.function.body)
         given = {p.name for p in self.function.parameters}
         whole = (n for n, kind in self.known.items() if INTEGER.match(kind) and n not in given)
@@ -102,7 +102,7 @@ class _Host:
         return [*idle, *several, f"{self.inputs[0]}.size(0)"]
 
     def _arguments(self, kernel: Kernel, index: int) -> list[str]:
-        """Return what may be handed over for one parameter: what has its name, before all."""
+        """Return the possible arguments for one parameter, those with its name first."""
         parameter, x = kernel.parameters[index], self.inputs[0]
         kind = self.known.get(parameter.name, "")
         if parameter.is_pointer:
@@ -119,7 +119,7 @@ class _Host:
         return [*sizes, f"{x}.numel()"]
 
     def _contiguous(self, tensor: str) -> str:
-        """Return what holds a tensor's contiguous copy, where there is one of another name."""
+        """Return the variable with a tensor's contiguous copy, if there is one."""
         made = re.search(rf"(\w+)\s*=\s*{tensor}\.contiguous\(\)", text(self.function.body))
         return made[1] if made else tensor
 

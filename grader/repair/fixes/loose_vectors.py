@@ -1,4 +1,4 @@
-"""Fixes of vector loads and stores at any address: one element at a time, in the author's own words."""
+"""Fixes of misaligned vector loads and stores: one element at a time, in the author's own code."""
 
 from __future__ import annotations
 

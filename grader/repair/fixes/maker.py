@@ -1,4 +1,4 @@
-"""What a kind of fix is: the rules whose findings it puts right, and how it proposes edits."""
+"""The record of a kind of fix: the rules of its findings, and its proposals of edits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST = 4
 
 
 def of_proofs(make: Callable[[Source, Evidence], Iterable[Fix]]) -> Propose:
-    """Return what proposes the fixes of what runs showed, proof by proof."""
+    """Return a proposer that makes fixes for each proof of a run."""
 
     def propose(finding: Finding, source: Source, _context: Context) -> Iterable[Fix]:
         return [fix for item in finding.evidence[:MOST] for fix in make(source, item)]

@@ -1,4 +1,4 @@
-"""The fix of a call that passes too little: what the function's parameters are called says what is missing."""
+"""The fix of a call with too few arguments, by the names of the function's parameters."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ TUPLES = SETTINGS - {"eps", "momentum", "groups"}
 def pass_the_rest(
     source: Source, code: PythonCode, call: ast.Call, parameters: Sequence[Parameter]
 ) -> tuple[Fix, ...]:
-    """Return the fixes that pass what the last parameters are named after; none where that can't be told.
+    """Return the fixes that pass the variables named like the last parameters; none where unknown.
 
-    A tensor that the method made for itself comes before one that it was given.
+    A tensor that the method made comes before one of its parameters.
     """
     function = code.function_of(call)
     if function is None or code.model is None or call.keywords:
@@ -44,7 +44,7 @@ def pass_the_rest(
 
 
 class _Known:
-    """What a method can hand over at a call."""
+    """Values that a method can pass at a call."""
 
     def __init__(self, code: PythonCode, function: Function, call: ast.Call) -> None:
         names = (node for node in nodes_under(function) if isinstance(node, ast.Name))

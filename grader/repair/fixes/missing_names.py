@@ -22,9 +22,9 @@ ALIKE = 0.75
 def define_python_name(
     source: Source, code: PythonCode, nodes: Sequence[ast.Name], reference: Sequence[str]
 ) -> Iterator[Fix]:
-    """Yield what may be meant by names that a function reads and nothing defines.
+    """Yield likely fixes of names that a function reads and nothing defines.
 
-    `reference` are the parameters that the function has in the reference, without self.
+    `reference` are the function's parameters in the reference, without self.
     """
     yield from _import_modules(source, code, nodes)
     function = code.function_of(nodes[0])
@@ -76,7 +76,7 @@ def _stay(source: Source, code: PythonCode, nodes: Sequence[ast.Name]) -> tuple[
 def _take(
     source: Source, function: Function, nodes: Sequence[ast.Name], reference: Sequence[str]
 ) -> tuple[Fix, ...]:
-    """Take what the reference's method takes under these names."""
+    """Add the parameters of the reference's method with these names."""
     own, asked = function.args.args, list(dict.fromkeys(node.id for node in nodes))
     if not own or function.args.posonlyargs or any(name not in reference for name in asked):
         return ()
@@ -94,10 +94,10 @@ def _take(
 
 
 def never_set(source: Source, code: PythonCode, reads: Sequence[ast.Attribute]) -> Iterator[Fix]:
-    """Yield what may be meant where `self.NAME` is read and never set.
+    """Yield likely fixes where `self.NAME` is read and never set.
 
-    A parameter of the constructor by that name was to be kept; else another attribute is meant: first what the class
-    sets and nobody reads, then what is spelled alike.
+    A constructor parameter of that name should be stored; otherwise another attribute is meant: first one that is set
+    but never read, then one of similar spelling.
     """
     name, constructor = reads[0].attr, code.method("__init__")
     if constructor is not None and name in {a.arg for a in constructor.args.args[1:]}:
@@ -120,7 +120,7 @@ def _is_of_self(node: ast.Attribute) -> bool:
 
 
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
-    """Yield what may be meant by names that nothing defines, or by an attribute that nothing sets."""
+    """Yield likely fixes of undefined names, or of an attribute that is never set."""
     code = source.module
     if finding.fixes:
         return

@@ -1,4 +1,4 @@
-"""The names and helpers of `names.toml`: CUDA's, torch's and Triton's, and what authors take them for."""
+"""The names and helpers of `names.toml`: CUDA's, torch's and Triton's, and common confusions."""
 
 from __future__ import annotations
 

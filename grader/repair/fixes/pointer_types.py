@@ -1,4 +1,4 @@
-"""Fixes of pointers that are taken in another type than the tensor's: its own, down to the kernel."""
+"""Fixes of pointers of another type than the tensor's: the tensor's own type, down to the kernel."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _TAKEN = re.compile(
 
 @dataclass(frozen=True)
 class _Taken:
-    """A pointer that a launch hands to a kernel."""
+    """A pointer that a launch passes to a kernel."""
 
     unit: Unit
     made: Node
-    """The expression that takes it of the tensor."""
+    """The expression that gets it from the tensor."""
     type: str
     cast: bool
     """Whether nothing checks the type."""
     kinds: tuple[Node, ...]
-    """Where its type is written besides: in declarations of the host and of the kernel."""
+    """Further places of its type: in declarations of the host and of the kernel."""
 
     def edits(self, new: str) -> Iterator[Edit | None]:
-        """Yield the edits that take it in another type."""
+        """Yield the edits that change its type."""
         words, spelled = text(self.made), rf"\b{re.escape(self.type)}(?=\s*(?:const\s*)?[*>])"
         yield replace_node(self.unit, self.made, re.sub(spelled, new, words, count=1))
         yield from (
@@ -81,7 +81,7 @@ def _taken_pointers(unit: Unit, lines: Collection[int]) -> Iterator[_Taken]:
 
 
 def _pointers(kernel: Kernel, parameter: Parameter) -> list[Parameter | Declare]:
-    """Return a parameter and the kernel's pointers that are made of it: `const int* row = labels + r * n`."""
+    """Return a parameter and the kernel's pointers derived from it: `const int* row = labels + r * n`."""
     made = (one for one in variables(kernel.node) if not one.plain)
     return [parameter, *(one for one in made if parameter.name in names_in(one.value))]
 

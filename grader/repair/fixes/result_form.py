@@ -1,4 +1,4 @@
-"""Fixes of results in another form than the runs asked for: their shape, their dtype, how many there are."""
+"""Fixes of results in a wrong form: shape, dtype, or number."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DTYPES = re.compile(r"b?float(?:16|32|64)|u?int(?:8|16|32|64)|bool")
 
 
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
-    """Yield the changes of the result that what runs saw asks for."""
+    """Yield the changes of the result that fix the mismatches seen in runs."""
     if finding.cause == "form":
         yield from result_in_form(
             source, source.module, [item.details for item in finding.evidence]
@@ -69,7 +69,7 @@ def _made_with(source: Source, code: PythonCode, dtype: str) -> tuple[Fix, ...]:
 def _with_length(
     source: Source, code: PythonCode, pairs: Sequence[tuple[Shape, Shape]]
 ) -> Iterator[Fix]:
-    """Yield the only wrong length as one more or less."""
+    """Yield the only wrong length plus or minus one."""
     made = allocation_of_result(code)
     off = {axis: {w - g for g, w in zip(*column, strict=True)} for axis, column in _columns(pairs)}
     apart = [axis for axis, by in off.items() if by != {0}]
@@ -86,14 +86,14 @@ def _one_off(source: Source, length: ast.expr, off: set[int]) -> Iterator[str]:
 
 
 def _columns(pairs: Sequence[tuple[Shape, Shape]]) -> Iterator[tuple[int, tuple[Shape, Shape]]]:
-    """Yield each axis with what its length is in all workloads, and what it has to be."""
+    """Yield each axis with its present and its right lengths in all workloads."""
     if len({len(shape) for pair in pairs for shape in pair}) == 1:
         for axis in range(len(pairs[0][0])):
             yield axis, (tuple(g[axis] for g, _ in pairs), tuple(w[axis] for _, w in pairs))
 
 
 def _last_returned(source: Source, code: PythonCode) -> Iterator[Fix]:
-    """Return what `forward` makes last."""
+    """Return the last returned expression of `forward`."""
     forward = code.method("forward")
     last = forward.body[-1] if forward is not None else None
     if isinstance(last, ast.Expr):
@@ -125,7 +125,7 @@ def suffixes(pairs: Sequence[tuple[Shape, Shape]]) -> list[str]:
 
 
 def _reshaping_calls(got: Shape, more: int) -> dict[str, Shape]:
-    """Return the calls that give a shape some more dimensions, fewer where negative, each with what it gives."""
+    """Return the calls that add dims to a shape (remove, where negative), each with the resulting shape."""
     dims, found = range(len(got)), {}
     for k in (-1, *dims) if more == 1 else ():
         found[f".unsqueeze({k})"] = (*got, 1) if k < 0 else (*got[:k], 1, *got[k:])
@@ -146,7 +146,7 @@ def _with_suffix(source: Source, code: PythonCode, suffix: str) -> tuple[Fix, ..
 
 
 def _after_results(source: Source, code: PythonCode, suffix: str) -> list[Edit | None]:
-    """Return the edits that put a method call after what `forward` returns."""
+    """Return the edits that append a method call to `forward`'s results."""
     forward = code.method("forward")
     edits: list[Edit | None] = []
     for node in nodes_under(forward) if forward is not None else ():

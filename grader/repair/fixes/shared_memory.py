@@ -1,4 +1,4 @@
-"""Fixes of shared memory, by what runs showed: room for all threads, zeros before the first read, a barrier, one thread."""
+"""Fixes of shared memory from evidence of runs: space for all threads, zeros before the first read, a barrier, one thread."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _used_at(source: Source, item: Evidence) -> Iterator[tuple[Unit, Declare]]:
 
 
 def larger(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
-    """Yield ways to do without an array that is used past its end, and room for the threads, at the first access that runs showed."""
+    """Yield ways to remove or enlarge an array that is used past its end, at the first such access in runs."""
     for item in (one for one in finding.evidence[:1] if "shared" in one.code):
         for unit, array in _used_at(source, item):
             kernel = unit.function_around(array.node)
@@ -57,7 +57,7 @@ def larger(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]
 
 
 def fill_arrays(source: Source, item: Evidence) -> Iterator[Fix]:
-    """Yield the fixes that store zero in the arrays of which a run saw unwritten cells read, or wait for what fills them."""
+    """Yield the fixes that store zero in arrays with unwritten reads in a run, or wait for the copies that fill them."""
     yield from _waited_for(source, item)
     yield from _parts_stored(source, item)
     for unit, array in _used_at(source, item):
@@ -96,7 +96,7 @@ def _own_cell(add: Node) -> str:
 
 
 def _bound_of_index(unit: Unit, array: Declare) -> str:
-    """Return the kernel's parameter or constant that an index into an array stays below; empty if there is none."""
+    """Return the kernel's parameter or constant that bounds an array's index; empty if there is none."""
     function = unit.function_around(array.node)
     given = {one.name for one in function.parameters} if function is not None else set()
     whole = function.node if function is not None else array.node
@@ -119,7 +119,7 @@ def _zero_array(unit: Unit, array: Declare, cells: str) -> Iterator[Fix]:
 
 
 def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:
-    """Yield the fixes of a race that a run showed, from its two lines alone, the likeliest first."""
+    """Yield the fixes of a race from its two lines, the likeliest first."""
     for unit in source.cuda if item.place is not None and item.related else ():
         first = shared_use(unit, item.related[0].line)
         second = shared_use(unit, item.place.line if item.place is not None else 0)
@@ -140,7 +140,7 @@ def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:
 
 
 def _between_calls(unit: Unit, first: Node, second: Node) -> Iterator[Fix]:
-    """Meet before an access that only another call of the same function can bring after one that stands below it."""
+    """Insert a barrier before an access that conflicts with a later one only through another call of the function."""
     function = unit.function_around(second)
     again = function is not None and function == unit.function_around(first)
     if not again or function is None or function.runs != "device" or function.body is None:
@@ -152,7 +152,7 @@ def _between_calls(unit: Unit, first: Node, second: Node) -> Iterator[Fix]:
 
 
 def _used_again(unit: Unit, use: Node) -> Iterator[Fix]:
-    """Meet before a statement that races with itself, where another above it uses the same array: a second reduction."""
+    """Insert a barrier before a statement that races with itself, where an earlier one uses the same array: a second reduction."""
     function = unit.function_around(use)
     body, start = function.body if function else None, simple_statement(use).start_byte
     above = [
@@ -205,7 +205,7 @@ LARGER = FixMaker(codes=("MEM011",), propose=larger)
 
 
 def _waited_for(source: Source, item: Evidence) -> Iterator[Fix]:
-    """Yield that every copy into shared memory is waited for, where one was still under way when its cell was read."""
+    """Yield the fix that waits for every copy into shared memory, where one was unfinished when its cell was read."""
     if not isinstance(item.details, UnwrittenRead) or not item.details.copied:
         return
     for unit in source.cuda:

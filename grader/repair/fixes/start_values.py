@@ -1,4 +1,4 @@
-"""Fixes of values that are computed with before they are set, as runs showed: they start at zero."""
+"""Fixes of uninitialised values seen in runs: they start at zero."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FRAGMENT = re.compile(
 
 
 def fill_fragments(source: Source, item: Evidence) -> Iterator[Fix]:
-    """Yield that fragments which tensor cores add to start at zero, where a run saw one read before it was set."""
+    """Yield the fix that zeroes tensor core accumulators, where a run saw one read before it was set."""
     for unit in source.cuda if item.code == "uninit-local-read" else ():
         for node in unit.nodes("declaration"):
             found = _FRAGMENT.search(text(node))

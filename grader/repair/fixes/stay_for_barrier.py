@@ -1,4 +1,4 @@
-"""Fixes of threads that leave before a barrier: they stay in the block, and a flag guards what they would have stored."""
+"""Fixes of threads that return before a barrier: they stay, and a flag guards their stores."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Return:
 
 
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
-    """Yield the ways to keep the threads in the kernels of a finding that a run shows.
+    """Yield the ways to keep the threads in the kernels of a proven finding.
 
     Stores to global memory are guarded, and loads by the flags of plain returns (the thread has no place in the data).
     """
@@ -50,7 +50,7 @@ def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix
 
 
 def _drop_return(unit: Unit, body: Node, returns: Sequence[_Return]) -> Iterator[Fix]:
-    """Drop a return where what follows asks for the same bounds itself."""
+    """Remove a return where the following code checks the same bounds itself."""
     if len(returns) != 1 or returns[0].work:
         return
     asked = re.findall(r"(\w+) >= (\w+)", returns[0].condition)
@@ -119,7 +119,7 @@ def _edits(
 
 
 def _flag_return(unit: Unit, one: _Return, before: Sequence[_Return]) -> Edit | None:
-    """Return the edit that makes a flag of a return, and keeps the work that was done before it."""
+    """Return the edit that replaces a return by a flag, and keeps the work before it."""
     live = f"{before[-1].flag} && " if before else ""
     lines = [f"const bool {one.flag} = {live}!({one.condition});"]
     if one.work:

@@ -1,4 +1,4 @@
-"""A fix: accesses of global memory at coordinates that nothing compares with the sizes of the tensor."""
+"""The fix of accesses to global memory at coordinates that are not compared with the tensor's sizes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EXTREMES = {
 
 @dataclass(frozen=True)
 class Launched:
-    """What one launch gives a kernel: its integers, and how many elements each of its tensors has."""
+    """One launch's integers, and the number of elements of each of its tensors."""
 
     numbers: dict[str, int]
     elements: dict[str, int]
@@ -43,7 +43,7 @@ class Launched:
 
 @dataclass(frozen=True)
 class Access:
-    """One access of a kernel to a tensor that it was given."""
+    """One access of a kernel to a tensor parameter."""
 
     unit: Unit
     kernel: Kernel
@@ -56,7 +56,7 @@ class Access:
 
     @property
     def reads(self) -> bool:
-        """Whether it is a plain read, in whose place a value can stand."""
+        """Whether it is a plain read, which a value can replace."""
         parent = self.node.parent
         if parent is None or parent.type in {"pointer_expression", "update_expression"}:
             return False
@@ -65,7 +65,7 @@ class Access:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """What has to hold for it to stay inside the tensor, as far as that is known and not yet asked."""
+        """Known conditions for staying inside the tensor that are not yet checked."""
         found = [words for one in self.coordinates for words in self._bounds_asked(one)]
         known = _held_comparisons(self.node)
         return tuple(dict.fromkeys(words for words in found if words not in known))
@@ -103,7 +103,7 @@ class Access:
 
     @property
     def neutral(self) -> str:
-        """What stands for a value outside of the tensor; empty if there is none."""
+        """The value for elements outside the tensor; empty if there is none."""
         parameter = next(one for one in self.kernel.parameters if one.name == self.pointer)
         kind = element_type(parameter)
         if kind[-1:].isdigit():  # a vector
@@ -163,7 +163,7 @@ def _of_others(one: Access, found: Sequence[Access]) -> tuple[str, ...]:
 
 
 def _blocks(node: Node) -> Iterator[Node]:
-    """Yield what bounds the life of a variable: the blocks and loops around its declaration."""
+    """Yield the scopes of a variable: the blocks and loops around its declaration."""
     kinds = {"compound_statement", "for_statement", "function_definition", "translation_unit"}
     return (outer for outer in around(node) if outer.type in kinds)
 
@@ -171,7 +171,7 @@ def _blocks(node: Node) -> Iterator[Node]:
 def accesses(
     source: Source, context: Context, unit: Unit, kernel: Kernel, lines: Collection[int]
 ) -> Iterator[Access]:
-    """Yield the accesses of a kernel on some lines to the tensors that it was given."""
+    """Yield the accesses of a kernel to tensor parameters on some lines."""
     reader, launches = Reader(kernel), _launches(source, context, kernel)
     pointers = {one.name for one in kernel.parameters if one.is_pointer}
     for node in descendants(kernel.node, "subscript_expression", "call_expression"):
@@ -214,7 +214,7 @@ def _pointed_tensor(reader: Reader, node: Node) -> tuple[list[str], list[Node]]:
 
 
 def _held_comparisons(node: Node) -> set[str]:
-    """Return the comparisons that the branches, loops and choices around a place have made."""
+    """Return the comparisons in the branches, loops and selections around a place."""
     conditions = (outer.child_by_field_name("condition") for outer in around(node))
     known = (one for one in conditions if one is not None)
     outside = (o for o in known if not o.start_byte <= node.start_byte < o.end_byte)
@@ -222,7 +222,7 @@ def _held_comparisons(node: Node) -> set[str]:
 
 
 def _launches(source: Source, context: Context, kernel: Kernel) -> tuple[Launched, ...]:
-    """Return what the launches of a kernel give it, at the task's sizes."""
+    """Return the arguments of a kernel's launches, at the task's sizes."""
     names = [one.name for one in kernel.parameters]
     found = []
     for case in cases(source, context, "main", "full"):

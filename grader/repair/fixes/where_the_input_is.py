@@ -1,4 +1,4 @@
-"""Fixes of tensors that host code makes without saying where, and that lie in the CPU's memory: where an input is."""
+"""Fixes of tensors that host code makes without a device, in CPU memory: they get an input's device."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DTYPE = re.compile(r"(?:\w+::)*k[A-Z]\w*")
 
 
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
-    """Give a factory on the finding's line that is told sizes, and a type at most, the options of an input."""
+    """Give a factory on the finding's line, with only sizes and perhaps a dtype, an input's options."""
     for unit in source.cuda if finding.place is not None else ():
         for function in unit.host_functions:
             for call in unit.calls_under(function.node):

@@ -23,7 +23,7 @@ _LANE = re.compile(
 )
 _WIDE = re.compile(r"32|warpSize|WARP_?SIZE|warp_size")
 _FIRST = re.compile(r"\bw\w*\s*==\s*0\b")
-"""What the first warp alone goes by: `warp_id == 0`."""
+"""Pattern of conditions for the first warp alone: `warp_id == 0`."""
 _SHUFFLE = re.compile(r"__(?:shfl|reduce)_\w*sync\b")
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
 _AND, _OR = re.compile(r"\s*&&\s*(?![^()]*\))"), re.compile(r"\|\|(?![^()]*\))")
@@ -35,18 +35,18 @@ LEFT_OUT = frozenset({"sync-lane-not-in-mask", "shuffle-absent-lane"})
 
 @dataclass(frozen=True)
 class _Branch:
-    """A branch with an exchange in it, that lanes of one warp don't take."""
+    """A branch with an exchange that some lanes of a warp don't take."""
 
     node: Node
     index: str
     bound: str
     """What the lane's number is compared with."""
     condition: str
-    """What it asks for once the whole warp is let in."""
+    """Its condition when the whole warp is admitted."""
 
 
 def whole_warp(source: Source) -> tuple[Fix, ...]:
-    """Return the fix that lets all lanes into the branches where a warp exchanges values.
+    """Return the fix that admits all lanes to the branches where a warp exchanges values.
 
     What such a branch reads of an array at the lane's place is read only where it was before. All branches at
     once: a sum and a maximum that are made alike are wrong alike.
@@ -114,7 +114,7 @@ def _is_lane_asked(read: Node, branch: _Branch) -> bool:
 
 
 def _neutral(unit: Unit, branch: Node) -> str:
-    """Return what changes nothing in the exchange of a branch, by what it or its helper is made of."""
+    """Return the neutral value of a branch's exchange, from its operation or its helper's."""
     own = {f.name: f.text for f in unit.functions if f.runs == "device"}
     called = [read_call(call).name for call in descendants(branch, "call_expression")]
     words = " ".join([text(branch), *(own.get(name, "") for name in called)])
@@ -126,7 +126,7 @@ def _neutral(unit: Unit, branch: Node) -> str:
 
 
 def full_mask(source: Source, item: Evidence) -> Iterator[Fix]:
-    """Yield the fix that names every lane, where a run saw lanes that a written mask leaves out."""
+    """Yield the fix that names every lane, where a run saw lanes missing in the mask."""
     line = item.place.line if item.place is not None and item.code in LEFT_OUT else 0
     for unit in source.cuda if line else ():
         edits = []

@@ -25,7 +25,7 @@ RESOURCES = re.compile(r"out of resource: (?P<what>[\w ]+), Required: (?P<asked>
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Say what was refused, at the launch that it belongs to."""
+    """Report each refusal at its launch."""
     for item in context.seen("python"):
         for pattern, tell in READERS.items():
             raised = item.details.said if isinstance(item.details, Raised) else ""
@@ -68,7 +68,7 @@ def _unknown_argument(source: Source, found: re.Match[str]) -> Told | None:
 
 
 def _unknown_key(source: Source, found: re.Match[str]) -> Told | None:
-    """Return the key of the autotuning that names what is no parameter."""
+    """Return the autotuning key that isn't a parameter."""
     names = set(found["names"].split(", "))
     for tuned in filter(None, (one.tuned for one in kernels(source))):
         for key in (word.value for word in tuned.keywords if word.arg == "key"):
@@ -82,7 +82,7 @@ def _unknown_key(source: Source, found: re.Match[str]) -> Told | None:
 
 
 def _twice(source: Source, found: re.Match[str]) -> Told | None:
-    """Return the first launch that gives what autotuning chooses, as the grid's own argument has it or by a number."""
+    """Return the first launch that passes a value chosen by autotuning, through the grid's argument or as a number."""
     said = set(found["names"].split(", "))
     again = [
         (one, name)
@@ -98,7 +98,7 @@ def _twice(source: Source, found: re.Match[str]) -> Told | None:
 
 
 def _grid_form(source: Source, _: re.Match[str]) -> Told | None:
-    """Return the grid that is no tuple of whole numbers."""
+    """Return the grid that isn't a tuple of integers."""
     for launch in launches(source):
         grid = launch.grid.body if isinstance(launch.grid, ast.Lambda) else launch.grid
         parts = grid.elts if isinstance(grid, ast.Tuple) else [grid]

@@ -1,4 +1,4 @@
-"""API006: a check of the program's own refuses what its forward passes."""
+"""API006: the program's own check refuses the arguments of its forward."""
 
 import ast
 import re
@@ -10,17 +10,17 @@ from grader.source.nodes import around, descendants, one_line, text
 from grader.source.statements import simple_statement
 
 SHORT = 8
-"""Characters of a message that are too few to know it by."""
+"""Least number of characters that identify a message."""
 CHECKS = ("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL_ASSERT")
 OF_AN_ERROR = ("success", "err", "status", "result")
-"""What a check asks for that looks at what a call of CUDA's gave back, and not at an input."""
+"""Pattern of checks of a CUDA call's result rather than of an input."""
 LAYOUT = re.compile(r"(\w+)\s*\.\s*is_contiguous\(\)")
 Refusal = tuple[Place, str, tuple[Fix, ...]]
-"""A check that raised, what it asks for as written, and its fix."""
+"""A check that raised, its condition's text, and its fix."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for the check whose words Python raised."""
+    """Look for the check whose message Python raised."""
     workloads = context.task.workloads if context.task is not None else ()
     others = {workload.name for workload in workloads if workload.role == "general"}
     for item in context.seen("python"):
@@ -57,7 +57,7 @@ def _refusals(source: Source, raised: str) -> Iterator[Refusal]:
 
 
 def _asking_macros(unit: Unit) -> set[str]:
-    """Return the macros with parameters that ask for contiguous tensors, through others as well."""
+    """Return the macros with parameters that require contiguous tensors, also through other macros."""
     bodies = {
         text(node.child_by_field_name("name")): text(node.child_by_field_name("value"))
         for node in unit.nodes("preproc_function_def")
@@ -76,7 +76,7 @@ def _is_check(call: Call) -> bool:
 
 
 def _says(call: Call, raised: str) -> bool:
-    """Whether a check's words are in what was raised; without words torch repeats the condition."""
+    """Whether a check's message was raised; without a message torch repeats the condition."""
     words = [
         text(part) for one in call.arguments[1:] for part in descendants(one, "string_content")
     ]
@@ -90,7 +90,7 @@ def _fits(words: list[str], raised: str) -> bool:
 
 
 def _contiguous(unit: Unit, *names: str) -> tuple[Fix, ...]:
-    """Make tensors contiguous where these checks or macros only ask whether they are."""
+    """Make tensors contiguous where these checks or macros only require it."""
     edits = []
     for call in unit.calls:
         asked = LAYOUT.fullmatch(text(call.arguments[0])) if call.arguments else None

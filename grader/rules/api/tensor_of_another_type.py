@@ -18,7 +18,7 @@ MAKERS = ("empty", "zeros", "ones", "full", "arange", "empty_like", "zeros_like"
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Compare what tensors are made as with the pointers that are taken, and read what was raised."""
+    """Compare the types of tensors with those of their pointers, and read the exceptions raised."""
     matches = ((item, RAISED.search(item.said)) for item in context.seen("python"))
     raised = [(item, match[1], match[2]) for item, match in matches if match]
     functions = [(unit, function) for unit in source.cuda for function in unit.functions]
@@ -40,7 +40,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _pointers(function: Function) -> Iterator[tuple[Call, str]]:
-    """Yield the calls of `data_ptr<T>()` with the scalar type that they ask for."""
+    """Yield the calls of `data_ptr<T>()` with their scalar type."""
     for part in walk(function.code):
         if isinstance(part, Call) and part.name in {"data_ptr", "data"} and part.template:
             wanted = TYPES.get(part.template[0].removeprefix("const ").strip())

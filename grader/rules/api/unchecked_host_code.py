@@ -1,4 +1,4 @@
-"""API003: host code takes tensors as they come, and launches without asking how it went or on which stream."""
+"""API003: host code doesn't check its tensors, nor its launches' errors or stream."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ ASKED = {
     "memory layout": {"is_contiguous", "contiguous", "stride", "strides", "is_non_overlapping_and_dense"},
     "dtype": {"scalar_type", "dtype", "expect_contiguous"},
 }  # fmt: skip
-"""What a text asks of its tensors by these methods, in its functions or macros."""
+"""Checks of tensors by these methods, in functions or macros."""
 CHECKS = {"cudaGetLastError", "cudaPeekAtLastError", "C10_CUDA_KERNEL_LAUNCH_CHECK",
           "AT_CUDA_CHECK", "C10_CUDA_CHECK", "CUDA_CHECK"}  # fmt: skip
 METHOD = re.compile(r"\.\s*(\w+)\s*\(")
@@ -21,7 +21,7 @@ UNTYPED = re.compile(r"\bdata_ptr\s*\(")
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
-    """Say once for a text what its launches leave out, and what it never asks of its inputs."""
+    """Report once for a text the checks that its launches and inputs lack."""
     code = source.module
     calls = [name for name, one in code.calls if code.runs_in_forward(one)]
     ordered = any(name.endswith(".contiguous") for name in calls)

@@ -32,7 +32,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 
 
 def _waiting(unit: Unit, call: Call, *, own: bool) -> Finding:
-    """Return what is said of a wait: it can be left out unless the work is on streams of its own."""
+    """Return the advice on a wait: it can be removed unless the work is on separate streams."""
     rest = (
         "launched on PyTorch's current stream, the kernels would need neither streams of their own nor a wait"
         if own

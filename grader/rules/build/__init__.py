@@ -1,1 +1,1 @@
-"""BLD: what stops the build or the import, and what the compiler said."""
+"""BLD: failures of the build or the import, and compiler messages."""

@@ -21,15 +21,15 @@ OWN = {
     "load_inline": {"cpp_sources", "cuda_sources", "functions", "with_pytorch_error_handling", "use_pch"},
 }  # fmt: skip
 LATER = {"no_implicit_headers", "sycl_sources", "extra_sycl_cflags", "with_sycl", "gil_not_used"}
-"""What the load_inline of newer versions takes: an older one says itself that it doesn't."""
+"""Arguments of newer versions' load_inline; an older one reports them itself."""
 LISTS = ("extra_cflags", "extra_cuda_cflags", "extra_ldflags", "extra_include_paths")
 OF_NVCC = re.compile(
     r"--?(?:use_fast_math|arch=|gencode|maxrregcount|lineinfo|ftz|fmad|keep)|-Xptxas|-Xcompiler|-G|-rdc"
     r"|--(?:expt-|generate-code|ptxas-options|extended-lambda|threads)"
 )
-"""How flags begin that the C++ compilers refuse."""
+"""Prefixes of flags that the C++ compilers refuse."""
 Wrong = tuple[ast.AST, str, str, tuple[Fix, ...]]
-"""Where a call is wrong, what is said of it, a word that Python's own complaint has, and the fix."""
+"""Place of a wrong call, sentence, a word of Python's own error, and the fix."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -104,7 +104,7 @@ def _forms(source: Source, extension: Extension) -> Iterator[Wrong]:
 def _functions_by_place(
     source: Source, extension: Extension, context: Context
 ) -> Iterator[Finding]:
-    """Look for functions in the place that torch has given to `sycl_sources` since."""
+    """Look for functions at the position that newer versions of torch use for `sycl_sources`."""
     told = [item for item in context.seen("python") if "SYCL and CUDA" in item.said]
     for node in extension.node.args[3:] if told and len(extension.node.args) == 4 else ():
         start = source.span(node)[0]

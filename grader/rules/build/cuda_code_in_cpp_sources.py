@@ -35,7 +35,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _cuda_syntax(unit: Unit) -> Iterator[Node]:
-    """Yield what only nvcc knows, but for what stands under a condition of the preprocessor."""
+    """Yield syntax that only nvcc accepts, outside preprocessor conditions."""
     found = [f.node.children[0] for f in unit.functions if f.runs != "host"]
     found += unit.nodes("kernel_call_syntax")
     found += [node for name in VARIABLES for node in unit.names.get(name, ())]
@@ -45,7 +45,7 @@ def _cuda_syntax(unit: Unit) -> Iterator[Node]:
 
 
 def _fixes(source: Source, extension: Extension, unit: Unit) -> tuple[Fix, ...]:
-    """Move the text to cuda_sources, and leave the prototypes of what is exported behind."""
+    """Move the text to cuda_sources, and keep the prototypes of exported functions."""
     cpp, cuda = (extension.keywords.get(f"{name}_sources") for name in ("cpp", "cuda"))
     exported, own = extension.functions or (), {f.name for f in unit.functions}
     if cpp is None or len(extension.cpp) != 1 or not set(exported) <= own:

@@ -38,7 +38,7 @@ def _second_module(source: Source, extension: Extension, context: Context) -> It
 
 
 def _one_module(source: Source, extension: Extension, unit: Unit, block: Node) -> Iterator[Fix]:
-    """Leave out either the argument or the block, `PYBIND11_MODULE(...) {...}` at file scope."""
+    """Remove either the argument or the block, `PYBIND11_MODULE(...) {...}` at file scope."""
     bound = {binding.name: binding.target for each in extension.units for binding in each.bindings}
     names = extension.functions or ()
     if set(names) <= set(bound):
@@ -56,7 +56,7 @@ def _one_module(source: Source, extension: Extension, unit: Unit, block: Node) -
 
 
 def _two_bodies(extension: Extension, context: Context) -> Iterator[Finding]:
-    """Look for the functions of cpp_sources that the linker finds again in cuda_sources."""
+    """Look for functions of cpp_sources that cuda_sources defines too."""
     for unit, first in [(one, f) for one in extension.cpp for f in one.functions]:
         there = [(other, f) for other in extension.cuda for f in other.functions]
         again = [(other, f) for other, f in there if f.name == first.name]

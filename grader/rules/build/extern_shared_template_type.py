@@ -13,7 +13,7 @@ Declared = tuple[Unit, Function, Declare]
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look at the declarations of each dynamic array that the compiler refuses, or that go by a template's type."""
+    """Check the declarations of each dynamic array that the compiler refuses, or that have a template's type."""
     for extension in source.extensions:
         by_name: dict[str, list[Declared]] = {}
         for unit in extension.cuda:

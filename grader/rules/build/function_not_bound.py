@@ -12,7 +12,7 @@ from grader.source.scopes import dotted_name
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Say what Python misses of an extension, or can't call."""
+    """Report functions of an extension that Python can't find or call."""
     for extension in source.extensions:
         yield from _nothing_bound(source, extension, context)
     for item in confirming_errors(context, ("python-attribute", "python-call"), run=True):
@@ -53,7 +53,7 @@ def _exported_names(extension: Extension) -> set[str]:
 
 
 def _missing_attributes(source: Source, item: Evidence, names: Sequence[str]) -> Iterator[Finding]:
-    """Report the attribute that Python misses of an extension."""
+    """Report the missing attribute of an extension."""
     owner, missed = names
     named = [one for one in source.extensions if one.name and owner.startswith(one.name)]
     extension = (named or source.extensions)[-1]
@@ -75,13 +75,13 @@ def _missing_attributes(source: Source, item: Evidence, names: Sequence[str]) ->
 
 
 def _is_at(node: ast.expr, item: Evidence) -> bool:
-    """Whether Python may have raised there: a run's own words don't say the line."""
+    """Whether Python may have raised the error there, since a run's message doesn't have the line."""
     last = node.end_lineno or node.lineno
     return item.place is None or node.lineno <= item.place.line <= last
 
 
 def _may_be_extension(source: Source, owner: ast.AST) -> bool:
-    """Whether something is no module that the program imports."""
+    """Whether a name isn't a module that the program imports."""
     name = dotted_name(owner)
     return bool(name) and name.partition(".")[0] not in source.module.aliases
 

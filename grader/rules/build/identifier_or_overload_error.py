@@ -1,4 +1,4 @@
-"""BLD015: what the compiler says where no other rule explains it, and functions that forget their result."""
+"""BLD015: compiler errors that no other rule explains, and functions without a return."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ MANY = 6
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Take the compiler's errors one root cause at a time, then look for what it only warns of."""
+    """Report the compiler's errors, one for each root cause, then look for functions that it only warns of."""
     yield from _from_evidence(source, context)
     yield from _without_return(source)
 
@@ -33,10 +33,10 @@ def _from_evidence(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _groups(source: Source, context: Context) -> list[tuple[Evidence, ...]]:
-    """Return the errors, those together that one defect causes.
+    """Return the errors grouped by defect.
 
-    Errors on one line are one defect, and a broken grammar is what an error before it leaves
-    behind. A standard of C++ that is too old breaks torch's headers at many places. What the linker and Python say counts only where the compilers were content.
+    Errors on one line are one defect, and a syntax error follows from an error before it. A too old C++ standard
+    breaks torch's headers at many places. Errors of the linker and Python count only if the compilers gave none.
     """
     for kinds in (("compiler", "ptxas"), ("link",), ("python",)):
         items = failures(context, *kinds)
@@ -67,7 +67,7 @@ def _groups(source: Source, context: Context) -> list[tuple[Evidence, ...]]:
 
 
 def _declares(source: Source, refused: Evidence, meaning: Explained | None) -> bool:
-    """Whether the unknown name was missed before, or is one that a refused line would have declared."""
+    """Whether the unknown name was reported before, or is declared on a refused line."""
     line, before = _line(refused), explain(refused.said)
     if meaning is None or meaning.kind != "undefined-identifier" or line is None:
         return False
@@ -108,7 +108,7 @@ def _build_call(source: Source) -> Place | None:
 
 
 def _without_return(source: Source) -> Iterator[Finding]:
-    """Look for functions that promise a tensor and have no `return`: compilers only warn, and what the caller gets is anything."""
+    """Look for functions of a tensor type without `return`: compilers only warn, and the result is undefined."""
     for unit in source.units:
         for function in unit.host_functions:
             body = function.body

@@ -1,4 +1,4 @@
-"""BLD014: a launch hands a kernel something that its parameter does not take."""
+"""BLD014: a launch passes an argument that the kernel's parameter does not accept."""
 
 import re
 from collections.abc import Iterator
@@ -62,12 +62,12 @@ def _launch(
 
 
 def _base(kind: str) -> str:
-    """Return what a pointer of this type points to."""
+    """Return the target type of a pointer type."""
     return kind.removeprefix("const ").rstrip("*")
 
 
 def _mismatch(unit: Unit, kernel: Kernel, parameter: Parameter, argument: Node) -> str:
-    """Return what the argument is, where the parameter can't take it; empty where it can, or isn't known."""
+    """Return the argument's type if the parameter doesn't accept it; empty if it does, or if unknown."""
     given, wanted = type_of(unit, argument), canonical(parameter.type)
     if given is None or wanted is None or parameter.is_reference:
         return ""
@@ -90,7 +90,7 @@ def _mismatch(unit: Unit, kernel: Kernel, parameter: Parameter, argument: Node) 
 
 
 def _of_one_type(launch: Launch, kernel: Kernel, parameter: Parameter, argument: Node) -> str:
-    """Return what a pointer of one fixed type is, in a launch for each type of a dispatch."""
+    """Return the description of a pointer of a fixed type, in a launch for each type of a dispatch."""
     names = (one.name for one in kernel.template_parameters)
     told = dict(zip(names, map(text, launch.template_arguments), strict=False))
     asked = OF_ONE_TYPE.search(text(argument))

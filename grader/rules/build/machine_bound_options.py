@@ -1,4 +1,4 @@
-"""BLD019: the build is fixed to one GPU model, to another layout of strings than torch's own, or to a link that nobody makes."""
+"""BLD019: the build is fixed to one GPU model, to another string ABI than torch's, or to a device link that is never made."""
 
 import ast
 import re
@@ -29,13 +29,13 @@ FLAGS = (
         "{} asks for a link of the device code, which load_inline does not make: the module can't be loaded",
     ),
 )  # fmt: skip
-"""How flags begin, the kind of error that shows them to be wrong, the words of its message, and what is said."""
+"""Prefix of a flag, kind and words of the error that shows it to be wrong, and sentence."""
 VARIABLE = "TORCH_CUDA_ARCH_LIST"
 MODEL = re.compile(r"\b(?:sm|compute)_(\d+)\b")
 DROPPED = 75
-"""CUDA 13 compiles for no model before it."""
+"""First GPU model of CUDA 13."""
 Fixed = tuple[ast.AST, str, list[Edit | None]]
-"""Where something is fixed, what is said of it, and the edits that leave it open."""
+"""Place of a fixed option, sentence, and the edits that remove it."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -63,7 +63,7 @@ def _finding(
 
 
 def _given_flags(source: Source, marks: tuple[str, ...]) -> Iterator[Fixed]:
-    """Yield the lists of flags with those that begin so, and the edits that drop them."""
+    """Yield the lists of flags with such a prefix, and the edits that remove them."""
     for one in source.extensions:
         for keyword, flags in (
             ("extra_cflags", one.cflags),

@@ -15,7 +15,7 @@ KINDS = ("no-overload", "ambiguous-call")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look at the types of what each min and max that the compiler refuses is given."""
+    """Check the argument types of each min and max that the compiler refuses."""
     refused = errors_by_line(context, KINDS)
     for unit in source.units if refused else ():
         for call in unit.calls:

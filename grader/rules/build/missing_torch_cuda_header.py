@@ -11,7 +11,7 @@ KINDS = ("no-member", "undefined-identifier", "type-not-allowed", "syntax")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Name each header that is missed at the first line that needs it."""
+    """Report each missing header at the first line that needs it."""
     refused = failures(context, "compiler")
     for unit in source.units if refused else ():
         missed: dict[str, dict[str, Place]] = {}
@@ -26,7 +26,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _names_refused(
     source: Source, unit: Unit, refused: tuple[Evidence, ...]
 ) -> Iterator[tuple[str, str, Place]]:
-    """Yield each header that declares a name which the compiler misses, the name, and where that stands."""
+    """Yield each header of a name that the compiler misses, the name, and its place."""
     first, last = (unit.place_span(at, at).line for at in (0, len(unit.data)))
     for item in refused:
         if item.place and first <= item.place.line <= last and unit.resolved:
@@ -34,7 +34,7 @@ def _names_refused(
             name, header = declared_in(item, source.lines[line - 1])
             if header and header not in unit.includes:
                 named = unit.names.get(name.rpartition("::")[2], ())
-                places = (unit.place(node) for node in named)  # a launch's line is its last to nvcc
+                places = (unit.place(node) for node in named)  # to nvcc, a launch's last line
                 near = min(places, key=lambda one: abs(one.line - line), default=item.place)
                 yield header, name, near
 

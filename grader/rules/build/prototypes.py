@@ -1,4 +1,4 @@
-"""BLD002: cpp_sources lacks the prototype of an exported function, or has another one than is defined."""
+"""BLD002: cpp_sources lacks the prototype of an exported function, or has one that differs from its definition."""
 
 import ast
 import difflib
@@ -21,7 +21,7 @@ KINDS = ("undefined-identifier", "no-member")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Say which exported names main.cpp misses, and which symbols the loader."""
+    """Report the exported names missing in main.cpp, and the symbols missing to the loader."""
     for extension in source.extensions:
         exported = extension.functions or () if extension.call == "load_inline" else ()
         missing = [name for name in exported if _unknown_to_main(context, name)]
@@ -35,7 +35,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _unknown_to_main(context: Context, name: str) -> tuple[Evidence, ...]:
-    """Return the errors on a name in what load_inline writes itself, which stands at no line of the submission."""
+    """Return the errors on a name in code written by load_inline, which has no line in the submission."""
     said = confirming_errors(context, KINDS, (name,))
     return tuple(item for item in said if item.place is None)
 
@@ -68,7 +68,7 @@ def _missing(source: Source, extension: Extension, missing: list[str], context: 
 
 
 def _as_declared(source: Source, extension: Extension, wrong: list[str]) -> tuple[Fix, ...]:
-    """List the declared functions that are spelled alike in place of kernels and of what nothing defines."""
+    """Replace kernels and undefined names in the list by declared functions of similar spelling."""
     listed = extension.keywords.get("functions")
     known = [function.name for unit in extension.cpp for function in unit.declarations]
     free = [name for name in known if name not in (extension.functions or ())]
@@ -104,7 +104,7 @@ def _other_function(
 
 
 def _undefined_symbols(context: Context, name: str) -> tuple[Evidence, ...]:
-    """Return the loader's complaints about a symbol; `f` is `_Z1fN2at6TensorE` there."""
+    """Return the loader's errors on a symbol; `f` is `_Z1fN2at6TensorE` there."""
     missed = confirming_errors(context, ("undefined-symbol",))
     return tuple(
         one for one in missed if f"{len(name)}{name}" in one.said or f"{name}(" in one.said

@@ -17,7 +17,7 @@ CARRIED = re.compile(r"[Ll]oop-carried variable (?P<name>\w+)")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Say what each refusal means, at its line."""
+    """Report the meaning of each refusal, at its line."""
     for item in context.seen("compiler"):
         if isinstance(item.details, ToolMessage) and item.details.tool == "triton":
             cause = CAUSES.get(item.code, "")
@@ -31,7 +31,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _cause(source: Source, kernel: Kernel, item: Evidence) -> Place | None:
-    """Return where it is decided what was refused: where a value that a loop carries starts, a function is defined, a launch gives it."""
+    """Return the place that causes the refusal: a loop variable's initial value, a function's definition, a launch's argument."""
     printed = item.details.said if isinstance(item.details, ToolMessage) else ""
     line = item.place.line if item.place else 0
     made: Sequence[ast.AST] = ()
@@ -51,14 +51,14 @@ def _cause(source: Source, kernel: Kernel, item: Evidence) -> Place | None:
 
 
 def _given(source: Source, kernel: Kernel, item: Evidence) -> Iterator[ast.expr]:
-    """Yield what launches give for a length that was refused."""
+    """Yield the launch arguments for a refused length."""
     names = {one.arg for one in _lengths(kernel, item)}
     for launch in (one for one in launches(source) if one.kernel is kernel):
         yield from (launch.arguments[name] for name in names if name in launch.arguments)
 
 
 def _numbers_of_pointers(source: Source, kernel: Kernel) -> Iterator[ast.expr]:
-    """Yield the addresses that launches give as mere numbers."""
+    """Yield the addresses that launches pass as numbers."""
     given = (v for one in launches(source) if one.kernel is kernel for v in one.arguments.values())
     return (one for one in given if source.text(one).endswith(ADDRESS))
 
@@ -79,7 +79,7 @@ def _fixes(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
 
 
 def _lengths(kernel: Kernel, item: Evidence) -> Iterator[ast.arg]:
-    """Yield the parameters that the refused line takes for a block's length."""
+    """Yield the parameters that the refused line uses as a block's length."""
     line = item.place.line if item.place else 0
     for call in kernel.calls("arange", "zeros", "full"):
         if call.lineno == line:

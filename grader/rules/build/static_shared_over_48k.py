@@ -87,7 +87,7 @@ def _fixes(unit: Unit, kernel: Kernel, worst: list[Sized], largest: Sized) -> It
 
 
 def _refusals(context: Context, kernel: str) -> tuple[Evidence, ...]:
-    """Return what ptxas said of this kernel; symbols carry the name with its length before it."""
+    """Return ptxas's errors on this kernel; mangled symbols contain the name's length before the name."""
     names = (f"{len(kernel)}{kernel}", f"'{kernel}'")
     return tuple(
         item

@@ -1,1 +1,1 @@
-"""EXT: what was handed in, and whether it keeps the contract of the task."""
+"""EXT: extraction, and the contract of the task."""

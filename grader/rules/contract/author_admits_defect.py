@@ -1,4 +1,4 @@
-"""EXT006: the words around the code say that it is wrong or unfinished."""
+"""EXT006: the prose around the code says that it is wrong or unfinished."""
 
 import re
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _left_empty(unit: Unit) -> Iterator[Finding]:
-    """Report kernels without a statement, and launches whose sizes are three dots: the code is yet to be written."""
+    """Report empty kernels, and launches with `...` as sizes: unfinished code."""
     bodies = [
         (k, k.body.named_children) for k in unit.kernels if k.body is not None and k.parameters
     ]
@@ -84,7 +84,7 @@ def _prose(line: int, sentences: list[str]) -> Finding:
 
 
 def _comments(source: Source, *, wrong: bool) -> Iterator[Finding]:
-    """Quote comments; where results are wrong, what they leave out may be why."""
+    """Quote comments on omissions, which may be the cause of wrong results."""
     every = ((unit, node) for unit in source.units for node in unit.nodes("comment"))
     found = [(unit, node) for unit, node in every if IN_COMMENT.search(text(node))]
     for unit, node in found[:MANY]:

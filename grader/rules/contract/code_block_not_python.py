@@ -1,4 +1,4 @@
-"""EXT001: the submission is no Python."""
+"""EXT001: the submission is not Python."""
 
 import re
 import textwrap

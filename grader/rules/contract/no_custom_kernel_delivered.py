@@ -42,12 +42,12 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 
 
 def _other_language(source: Source) -> bool:
-    """Whether it has kernels that no extension is built of."""
+    """Whether it has kernels that no extension is built from."""
     return any(found.kernels for name, found in readings(source).items() if name != "cuda")
 
 
 def _called_library(source: Source) -> str:
-    """Return whose work it is: a library's, where the text calls one."""
+    """Return the library that does the work, if the text calls one."""
     calls = (call for unit in source.units for call in unit.calls)
     names = (
         one.qualified for one in calls if LIBRARY.match(one.name) or one.qualified.startswith(PARTS)
@@ -70,13 +70,13 @@ def _is_module(code: PythonCode, node: ast.ClassDef) -> bool:
 
 
 def _binds_model(code: PythonCode) -> bool:
-    """Whether ModelNew is bound otherwise: an assignment, an import."""
+    """Whether ModelNew is bound in another way: an assignment, an import."""
     names = {node.id for node in code.of(ast.Name) if isinstance(node.ctx, ast.Store)}
     return "ModelNew" in names or "ModelNew" in code.aliases
 
 
 def _other_backend(code: PythonCode) -> bool:
-    """Whether kernels are written for another compiler, which is not CUDA's to judge."""
+    """Whether kernels are written for another compiler, which this rule can't judge."""
     imported = {name.split(".")[0] for name in code.aliases.values()}
     return any(name.split(".")[0] in imported for name in OTHER_BACKENDS)
 

@@ -47,7 +47,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 Moved = tuple[Place, str, tuple[Fix, ...]]
-"""Where a result leaves the GPU, by which method, and the fix that leaves it there."""
+"""Place and method of a result's move off the GPU, and the fix that keeps it there."""
 
 
 def _left_there(edit: Edit | None) -> tuple[Fix, ...]:
@@ -55,7 +55,7 @@ def _left_there(edit: Edit | None) -> tuple[Fix, ...]:
 
 
 def _moved_off_gpu(source: Source, code: PythonCode) -> Iterator[Moved]:
-    """Yield the calls that take a result of forward off the GPU."""
+    """Yield the calls that move a result of forward off the GPU."""
     forward = code.method("forward")
     for _, given in returns(code, forward) if forward is not None else ():
         for value in given.elts if isinstance(given, ast.Tuple | ast.List) else [given]:
@@ -97,9 +97,9 @@ def _moved_in_cpp(source: Source) -> Iterator[Moved]:
 
 
 def _where_returned(source: Source, code: PythonCode, seen: Evidence) -> tuple[Place | None, str]:
-    """Return where the result is made, and which lengths are wrong: the host function's allocation, else forward's return.
+    """Return the place of the result, and its wrong lengths: the host function's allocation, else forward's return.
 
-    How many results there are is up to forward.
+    The number of results is forward's choice.
     """
     for unit in source.cuda if seen.code != "count" else ():
         allocated = [call.node for call in unit.calls if _allocates(call.qualified)]
@@ -124,7 +124,7 @@ def _where_returned(source: Source, code: PythonCode, seen: Evidence) -> tuple[P
 
 
 def _wrong_lengths(made: Node, form: Details | None) -> Iterator[tuple[str, int, int, Node]]:
-    """Yield the variables that give a new tensor a wrong length: name, what it is, what it has to be, where it is set."""
+    """Yield the variables of a new tensor's wrong lengths: name, present value, right value, definition."""
     given = next(descendants(made, "initializer_list"), None)
     names = [text(one) for one in given.named_children] if given is not None else []
     if isinstance(form, ShapeMismatch) and len(names) == len(form.got) == len(form.want):
@@ -136,7 +136,7 @@ def _wrong_lengths(made: Node, form: Details | None) -> Iterator[tuple[str, int,
 
 
 def _wrong_length(code: PythonCode, made: ast.Call, form: Details | None) -> ast.expr | None:
-    """Return what the only length that differs is written as."""
+    """Return the expression of the only wrong length."""
     if not isinstance(form, ShapeMismatch) or len(form.got) != len(form.want):
         return None
     apart = [axis for axis, (got, want) in enumerate(zip(form.got, form.want, strict=True)) if got != want]  # fmt: skip
@@ -144,7 +144,7 @@ def _wrong_length(code: PythonCode, made: ast.Call, form: Details | None) -> ast
 
 
 def _variable(made: Node) -> str:
-    """Return the name of the variable that a value is given to; empty where to none."""
+    """Return the name of the variable that a value is assigned to; empty where none."""
     declared = made.parent
     named = declared is not None and declared.type == "init_declarator"
     return text(declared.child_by_field_name("declarator")) if declared and named else ""

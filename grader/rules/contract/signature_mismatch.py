@@ -10,11 +10,11 @@ from grader.source.analysis.reference_text import reference_parameters
 from grader.source.python_code import Function, PythonCode
 
 Counts = tuple[tuple[str, int | None], ...]
-"""How many arguments the constructor and forward will get; None where unknown."""
+"""Numbers of arguments of the constructor and forward; None where unknown."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Compare the constructor and forward with what the task or the file itself will pass."""
+    """Compare the constructor and forward with the arguments from the task or the file itself."""
     code = source.module
     model = code.model
     if model is None:
@@ -48,7 +48,7 @@ def _calls(code: PythonCode, context: Context) -> Counts:
 
 
 def _returned_count(code: PythonCode, name: str) -> int | None:
-    """Return how many items a function's only list display has."""
+    """Return the number of items in a function's only list display."""
     function = code.functions.get(name)
     nodes = nodes_under(function) if function is not None else ()
     values = [node.value for node in nodes if isinstance(node, ast.Return)]
@@ -62,7 +62,7 @@ def _returned_count(code: PythonCode, name: str) -> int | None:
 def _report_wrong_count(
     source: Source, function: Function, count: int, context: Context
 ) -> Iterator[Finding]:
-    """Report a method that so many positional arguments besides self don't fit."""
+    """Report a method that doesn't accept `count` positional arguments besides self."""
     arguments = function.args
     most = len(arguments.posonlyargs) + len(arguments.args) - 1
     least = max(most - len(arguments.defaults), 0)
@@ -101,7 +101,7 @@ def _with_parameters(
 def _report_missing_method(
     source: Source, code: PythonCode, model: ast.ClassDef, method: str, count: int
 ) -> Iterator[Finding]:
-    """Report a plain nn.Module without the method: its own takes or does nothing."""
+    """Report a plain nn.Module without the method, whose inherited one takes or does nothing."""
     bound = {t.id for s in model.body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Name)}  # fmt: skip
     message = ""
     if method == "forward" and code.method("__call__") is None:

@@ -21,7 +21,7 @@ INPUT_FUNCTIONS = {"get_inputs", "get_init_inputs", "get_test_inputs"}
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look up every global name that the program reads among those that it binds, and ModelNew's attributes."""
+    """Compare the global names that the program reads with those that it binds, and check ModelNew's attributes."""
     code = source.module
     yield from _never_set(source, code, context)
     if not binds_unseen(code):
@@ -41,7 +41,7 @@ def _undefined_names(source: Source, code: PythonCode, context: Context) -> Iter
 
 
 def _taken_from_problem(source: Source, code: PythonCode, context: Context) -> Iterator[Finding]:
-    """Report what was taken from the problem's file, as KernelBench's own harness does."""
+    """Report names taken from the problem's file, as in KernelBench's own harness."""
     submission = context.extraction.submission if context.extraction is not None else None
     if submission is None or not submission.borrowed:
         return
@@ -59,7 +59,7 @@ def _taken_from_problem(source: Source, code: PythonCode, context: Context) -> I
 
 
 def undefined_where_it_counts(source: Source, context: Context) -> tuple[str, ...]:
-    """Return the names without which the class can't be used, each once, in the order of their use."""
+    """Return the undefined names that the class needs, each once, in the order of their use."""
     code = source.module
     found = _undefined_names(source, code, context) if not binds_unseen(code) else ()
     findings = [one for one in found if one.severity == "error"]
@@ -67,7 +67,7 @@ def undefined_where_it_counts(source: Source, context: Context) -> tuple[str, ..
 
 
 def _missing_uses(code: PythonCode, undefined: set[str]) -> Mapping[str, list[ast.Name]]:
-    """Return a use of each undefined name by the function around it: the first that isn't for inputs."""
+    """Return a use of each undefined name by function, the first that isn't in code for inputs."""
     uses = [
         node
         for node in code.of(ast.Name)
@@ -148,7 +148,7 @@ def _copy(
 
 
 def _never_set(source: Source, code: PythonCode, context: Context) -> Iterator[Finding]:
-    """Report the attributes of self that Python missed, each where it is read first."""
+    """Report the missing attributes of self, each at its first read."""
     told: set[str] = set()
     for item in confirming_errors(context, ("python-attribute",), run=True):
         meaning = explain(item.said)

@@ -1,1 +1,1 @@
-"""Rules that rest on where values came from in a run: DEP."""
+"""DEP: rules on the provenance of values in runs."""

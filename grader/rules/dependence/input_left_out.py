@@ -16,11 +16,11 @@ from grader.source.analysis.triton import kernels
 from grader.source.code_edits import fix, replace_node
 
 Said = tuple[str, Place | None, tuple[Fix, ...]]
-"""What is said of the cause, where it stands, and what puts it right."""
+"""Clause on the cause, its place, and its fix."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Say which loop, condition or launch leaves them out."""
+    """Report the loop, condition or launch that leaves them out."""
     for item, gap in differences(context, "missing", "skipped"):
         if item.place is None:
             continue
@@ -42,7 +42,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _say_forgotten(source: Source, place: Place) -> Said | None:
-    """Say that a loop forgets what its earlier turns read: a compiler leaves their reads out."""
+    """Report a loop that overwrites earlier iterations' values, whose reads the compiler removes."""
     anew = place_overwritten(source, [place])
     if anew is None:
         return None
@@ -54,7 +54,7 @@ def _say_forgotten(source: Source, place: Place) -> Said | None:
 
 
 def _going_nowhere(source: Source) -> Said | None:
-    """Say that a kernel loads what it then forgets: a compiler leaves the load out, and the last store lacks it."""
+    """Report an unused load, which the compiler removes, so that the last store lacks it."""
     for kernel in kernels(source):
         used = {n.id for n in nodes_under(kernel.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}  # fmt: skip
         for access in kernel.accesses:
@@ -67,7 +67,7 @@ def _going_nowhere(source: Source) -> Said | None:
 
 
 def _cause(source: Source, place: Place, gap: Dependence) -> Steering | None:
-    """Return the loop whose bound falls short, or else the condition that leaves the elements out.
+    """Return the loop with a too small bound, or else the condition that excludes the elements.
 
     Where there are as many loops as dims, each loop goes along the dim in its order. Otherwise elements that are missing
     at the end of a dim are left out by the outermost loop, and elements missing here and there by the innermost one. Loops
@@ -133,7 +133,7 @@ def _say_gap(
 
 
 def _every_thread(context: Context, line: int) -> bool:
-    """Whether a line is reached as often as a launch has threads: then more threads would read more."""
+    """Whether a line is reached once by each thread, so that more threads would read more."""
     threads = {math.prod((*launch.grid, *launch.block)) for launch in context.launches}
     return any(
         details.times in threads

@@ -1,4 +1,4 @@
-"""DEP005: a line gives another value than the reference comes by, and all before it are the reference's."""
+"""DEP005: a line is the first whose value isn't an intermediate value of the reference."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,17 +9,17 @@ from grader.source.analysis.on_the_way import on_the_way
 from grader.source.analysis.overwritten import place_overwritten
 
 NO_FORMULA = frozenset({"half-precision", "half-sums", "probe-kept", "probe-unsteady"})
-"""What is no matter of one line's value: rounding, and what one call leaves to the next."""
+"""Patterns that don't concern one line's value: rounding, and state between calls."""
 FEW_DIGITS = re.compile(r"half|bf16|bfloat|fp16|tf32|fp8|e4m3|e5m2", re.IGNORECASE)
-"""What a text has in it that computes with few digits: errors as large as that leaves are no rounding in any other."""
+"""Signs of low-precision arithmetic in a text; in any other, errors of that size aren't rounding."""
 
 
 LARGE = 1e-4
-"""Errors, relative to the size, that floats in 32 bits don't leave."""
+"""Relative errors too large for float32 rounding."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Say which line it is, where the run met values of the reference on the way."""
+    """Report the line, if the run had intermediate values of the reference."""
     wrong = wrong_results(context)
     rounds = FEW_DIGITS.search(source.code) is not None
     if (
@@ -46,7 +46,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _in_common(wrong: Sequence[Evidence]) -> Evidence:
-    """Return the factor or offset by which all wrong results are off, else the first wrong result."""
+    """Return the common factor or offset of all wrong results, else the first wrong result."""
     patterns = [item for item in wrong if item.kind == "mismatch"]
     for code in ("constant-factor", "constant-offset"):
         off = [item for item in patterns if item.code == code]

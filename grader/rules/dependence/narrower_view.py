@@ -11,7 +11,7 @@ from grader.source.scalar_types import SIZES
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Say which line takes parts of elements for elements."""
+    """Report the line that reads parts of elements as elements."""
     traced = {item.workload for item in context.seen("provenance")}
     mismatches = [item for item in context.seen("mismatch") if item.workload in traced]
     told: set[tuple[str, str, int]] = set()

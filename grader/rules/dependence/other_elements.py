@@ -1,4 +1,4 @@
-"""DEP003: a result is made of other elements than it depends on."""
+"""DEP003: a result is computed from wrong elements."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ MEANING = {
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Say which line reads what the result should not be made of."""
+    """Report the line that reads elements which the result should not depend on."""
     found = list(differences(context, *MEANING))
     exchanged = {gap.tensor for _, gap in found if gap.walk == "exchanged"}
     for item, gap in found:
@@ -32,7 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _index_made(source: Source, place: Place | None, walk: Walk, *, several: bool) -> Place | None:
-    """Return the definition of the index, or the store, that says which elements come."""
+    """Return the definition of the index, or the store, that selects the elements."""
     if place is None:
         return None
     if place.language == "python":

@@ -12,11 +12,11 @@ from grader.source.rewriting.changed_argument import changed_argument
 from grader.source.rewriting.changed_line import ChangedLine
 
 MOST = 5
-"""Ways to write a change that are proposed."""
+"""Most proposed ways to write a change."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Name the line of the change that a run proved, and what it changes."""
+    """Report the change that a counterfactual run proved, with its line."""
     for item in context.seen("provenance"):
         if isinstance(item.details, Counterfactual) and item.place is not None:
             taken = item.details.taken_at
@@ -34,7 +34,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:
     """Return the ways to write the change, the likeliest first.
 
-    What has no word in the text is guessed in Triton, and once in CUDA: there the search for small changes tries many in one build.
+    A change without a word in the text is guessed several times in Triton, and once in CUDA, where the search for small
+    changes tries many in one build.
     """
     match change.change:
         case OtherHostCode(edits=edits):
@@ -50,7 +51,7 @@ def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:
 
 
 def _ways(line: ChangedLine) -> list[tuple[Edit, ...]]:
-    """Return the places of a change on its line, each alone and then all that the line has a word for; of two values both."""
+    """Return the places of a change on its line, each alone and then all together; for two values, both."""
     if line.of_two:
         return [tuple(map(line.edit, both)) for both in line.of_both()]
     exact = [line.edit(one) for one in line.exact()]

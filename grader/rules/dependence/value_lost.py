@@ -1,4 +1,4 @@
-"""DEP002: values that are read for a result end before they reach it."""
+"""DEP002: values read for a result are lost before they reach it."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from grader.source.analysis.steering import Steering, around, bound_made, carrie
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Say where the values end, and of which threads they are."""
+    """Report the line where the values are lost, and their threads."""
     for item, gap in differences(context, "lost"):
         loop, carried = None, None
         ends = item.related[:1] if gap.threads else ()
@@ -30,19 +30,19 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _bounding_loop(source: Source, place: Place) -> Steering | None:
-    """Return the innermost loop around the step that leaves the values out."""
+    """Return the innermost loop around the step that drops the values."""
     return next(
         (one for one in around(source, place) if one.is_loop and not one.over_the_grid), None
     )
 
 
 def _set_anew(place: Place | None) -> str:
-    """Say where a loop forgets what earlier turns have made."""
+    """Return a clause on a loop that overwrites values of earlier iterations."""
     return f": line {place.line} sets anew in each turn what it could add to" if place else ""
 
 
 def _say_kept(carried: Place | None) -> str:
-    """Say where a loop keeps something for its next turn."""
+    """Return a clause on a loop's value for its next iteration."""
     return f": line {carried.line} keeps what goes into the next turn" if carried else ""
 
 

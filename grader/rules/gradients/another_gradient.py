@@ -1,4 +1,4 @@
-"""GRD002: a gradient is that of another input, the upstream gradient, or leaves that one out."""
+"""GRD002: a gradient is another input's, is the upstream gradient, or lacks it as a factor."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from grader.source.analysis.backward_code import where_gradients_are_made
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Report wrong gradients that are something else that is known."""
+    """Report wrong gradients that equal another known tensor."""
     node = where_gradients_are_made(source)
     place = source.place(node) if node is not None else None
     found: dict[tuple[str, str], list[Evidence]] = {}
@@ -39,5 +39,5 @@ def _say_equal(equals: str) -> str:
 
 
 REFUSED = "returned an invalid gradient"
-"""What autograd says of a gradient of another shape than its argument's."""
+"""Autograd's message on a gradient of another shape than its argument's."""
 RULE = rule_of(__file__, check)

@@ -1,4 +1,4 @@
-"""GRD005: no kernel of the submission takes part in the gradients."""
+"""GRD005: no kernel of the submission computes gradients."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from grader.source.analysis.backward_code import where_gradients_are_made
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Compare what runs with gradients launch and call with what one without does."""
+    """Compare launches and operators of runs with gradients with those of a run without."""
     asked = [one for one in asked_gradients(context) if one.run and one.run.status == "ran"]
     alone = next((one for one in asked if one.backward.way == "without grad"), None)
     with_ = [one for one in asked if one.backward.way == "once" and not one.result]
@@ -32,7 +32,7 @@ def _launches(one: Asked) -> int:
 
 
 def _operators(one: Asked) -> set[str]:
-    """Return torch's operators, without autograd's words for the steps of a graph and what hands the upstream gradient in."""
+    """Return torch's operators, without autograd's graph nodes and those that pass the upstream gradient."""
     names = one.run.operators if one.run else {}
     return {name for name in names if not name.startswith("autograd::")} - {"aten::expand"}
 

@@ -1,4 +1,4 @@
-"""GRD001: autograd gets no gradient by what was asked."""
+"""GRD001: autograd gets no gradient for a requested tensor."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from grader.source.analysis.backward_code import backwards, where_gradients_are_
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Report gradients that were asked and did not come."""
+    """Report requested gradients that were not returned."""
     seen = [e for e in context.seen("mismatch") if isinstance(e.details, MissingGradient)]
     for first in seen[:1]:
         node = where_gradients_are_made(source)

@@ -1,4 +1,4 @@
-"""GRD004: backward changes what forward saved, or what it returned."""
+"""GRD004: backward changes tensors that forward saved or returned."""
 
 from collections.abc import Iterator, Sequence
 
@@ -33,14 +33,14 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _spoiled_results(asked: Sequence[Asked]) -> list[Asked]:
-    """Return where the result is wrong with gradients, if it is right without."""
+    """Return the place of a result that is wrong with gradients, if it is right without."""
     alone = [one for one in asked if one.backward.way == "without grad"]
     wrong = [one for one in asked if one.result.startswith("output")]
     return wrong if alone and not any(one.result for one in alone) else []
 
 
 def _second(asked: Sequence[Asked]) -> list[Asked]:
-    """Return where a second pass is wrong, if all first ones with an upstream gradient in order are right."""
+    """Return the place of a wrong second pass, if all first ones with a contiguous upstream gradient are right."""
     first = [one for one in asked if one.backward.way == "once" and one.backward.in_order]
     wrong = [one for one in asked if one.backward.way == "twice" and one.result]
     return wrong if first and not any(one.result for one in first) else []

@@ -1,4 +1,4 @@
-"""GRD003: the upstream gradient is read as if its elements lay one after the other."""
+"""GRD003: the upstream gradient is read as if it were contiguous."""
 
 import ast
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ from grader.source.code_edits import insert_line_before
 from grader.source.python_code import Function
 
 AWARE = frozenset({"contiguous", "stride", "reshape", "clone"})
-"""Methods by which a text cares for a tensor's layout."""
+"""Methods by which a text handles a tensor's layout."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Report where gradients are wrong exactly for upstream gradients whose elements lie in another order."""
+    """Report gradients that are wrong exactly for non-contiguous upstream gradients."""
     asked = [one for one in asked_gradients(context) if one.backward.way == "once"]
     wrong = [one for one in asked if one.result]
     if not wrong or any(one.backward.in_order for one in wrong):

@@ -1,1 +1,1 @@
-"""CHT: results that the kernel did not earn."""
+"""CHT: results that the kernels did not compute."""

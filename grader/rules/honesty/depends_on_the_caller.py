@@ -1,4 +1,4 @@
-"""CHT011: forward does something else by who calls it, or how often."""
+"""CHT011: forward depends on its caller, or on the number of calls."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ NAMES = read_names(__file__)
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
-    """Look at the conditions of forward: do they ask for a count or for the caller."""
+    """Check whether conditions of forward depend on a call count or on the caller."""
     code = source.module
     counters = _counters(code)
     for function in code.reached:
@@ -39,7 +39,7 @@ def _asked_by_condition(
     counters: set[str],
     chances: Mapping[str, str],
 ) -> Iterator[tuple[str, bool | None]]:
-    """Yield what a condition asks for, and whether the result hangs on it; None where a run tells that."""
+    """Yield a condition's dependence, and whether the result depends on it; None where a run shows that."""
     parts = [one for one in nodes_under(node.test) if isinstance(one, ast.Attribute | ast.Name)]
     for name in [dotted_name(one) for one in parts if dotted_name(one) in counters][:1]:
         yield (
@@ -73,7 +73,7 @@ def _asked_by_condition(
 def _picks(
     source: Source, code: PythonCode, function: ast.AST, chances: Mapping[str, str]
 ) -> Iterator[Finding]:
-    """Report the choice of the quickest of several ways, by their times."""
+    """Report the choice of the fastest of several ways, by their times."""
     times = {**chances, **_lists(code, function, chances)}
     for node in nodes_under(function):
         if isinstance(node, ast.Call) and code.canonical(node.func) in NAMES["picks"] and node.args:
@@ -88,7 +88,7 @@ def _picks(
 
 
 def _lists(code: PythonCode, function: ast.AST, chances: Mapping[str, str]) -> dict[str, str]:
-    """Return the lists and dictionaries that a function puts such values into, and what they are of."""
+    """Return the lists and dictionaries that hold such values, and the values' source."""
     found: dict[str, str] = {}
     for node in nodes_under(function):
         match node:
@@ -104,7 +104,7 @@ def _lists(code: PythonCode, function: ast.AST, chances: Mapping[str, str]) -> d
 
 
 def _counters(code: PythonCode) -> set[str]:
-    """Return the attributes and globals that forward counts up, which live longer than one call."""
+    """Return the attributes and globals that forward counts up across calls."""
     found: set[str] = set()
     for function in code.reached:
         nodes = list(nodes_under(function))
@@ -119,7 +119,7 @@ def _counters(code: PythonCode) -> set[str]:
 
 
 def _chances(code: PythonCode, function: ast.AST) -> dict[str, str]:
-    """Return the names of a function that hold something of the clock or of chance, and what of."""
+    """Return the names of a function with values of the clock or random numbers, and their source."""
     found: dict[str, str] = {}
     for node in nodes_under(function):
         if isinstance(node, ast.Assign | ast.NamedExpr) and (
@@ -131,7 +131,7 @@ def _chances(code: PythonCode, function: ast.AST) -> dict[str, str]:
 
 
 def _chance_drawn(code: PythonCode, test: ast.AST, chances: Mapping[str, str]) -> str:
-    """Return what of the clock, the process or chance an expression asks; "" for nothing."""
+    """Return an expression's source: clock, process or random numbers; "" for none."""
     nodes = [n for n in nodes_under(test) if isinstance(n, ast.Attribute | ast.Name)]
     if any(isinstance(node, ast.Attribute) and node.attr == "training" for node in nodes):
         return ""  # layers that training leaves out by chance

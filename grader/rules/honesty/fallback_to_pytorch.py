@@ -8,7 +8,7 @@ from grader.source.analysis.fallback import fallbacks
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Report each way from a failure of the custom code to a result by PyTorch; after a failed build it was taken."""
+    """Report each path from a failure of the custom code to a result by PyTorch; after a failed build it was taken."""
     failed = failures(context, "compiler", "ptxas", "link")
     for number, fallback in enumerate(sorted(fallbacks(source), key=lambda one: not one.building)):
         place = source.line_place(fallback.handler.lineno)

@@ -11,7 +11,7 @@ from grader.source.python_code import Function, PythonCode
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look whether forward's result depends on any input value; what kernels read is known from runs.
+    """Check whether forward's result depends on any input value; kernels' reads are known from runs.
 
     Wrong results show it to be an error; where all were right the task's own result is constant.
     """
@@ -35,7 +35,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _constant_result(code: PythonCode, forward: Function) -> ast.Return | None:
-    """Return the first return of a forward that gives nothing which depends on its parameters."""
+    """Return the first return of a forward whose result doesn't depend on its parameters."""
     names, nodes = set(parameters(forward)), list(nodes_under(forward))
     known = tainted_names(forward, names, _never)
     results = returns(code, forward)

@@ -33,7 +33,7 @@ REFERENCE = {"Model", "RefModel", "ReferenceModel", "OriginalModel"}
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Follow the way from forward to the launch of each kernel, and back to what is returned."""
+    """Follow the path from forward to the launch of each kernel, and back to the returned result."""
     yield from _kernels(source)
     code = source.module
     if code.model is not None:
@@ -108,7 +108,7 @@ def _with_template(kernel: Kernel) -> Node:
 def _thrown_away(
     source: Source, code: PythonCode, forward: Function, names: set[str], *, matter: bool
 ) -> Iterator[Finding]:
-    """Follow the results of kernels; one that works in place on a view is seen to `matter` only."""
+    """Follow the results of kernels; only a run shows that one working in place on a view matters (`matter`)."""
 
     def starts(node: ast.AST) -> bool:
         return isinstance(node, ast.Call) and mentions(node.func, names)
@@ -141,7 +141,7 @@ def _thrown_away(
 
 
 def _times_zero(forward: Function) -> Iterator[tuple[ast.BinOp, ast.expr]]:
-    """Yield each product with zero, and what is multiplied by it."""
+    """Yield each product with zero, and its other operand."""
     for node in nodes_under(forward):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             for zero, other in ((node.left, node.right), (node.right, node.left)):
@@ -160,7 +160,7 @@ def _by_torch(code: PythonCode, value: ast.expr, forward: Function) -> bool:
 
 
 def _writes_into(source: Source, given: set[str]) -> bool:
-    """Whether a Triton kernel may write into one of these names, or into what no name tells."""
+    """Whether a Triton kernel may write into one of these names, or into unnamed memory."""
     for one in triton_launches(source):
         writing = (access for access in one.kernel.accesses if access.kind != "load")
         targets = [one.arguments.get(one.kernel.parameter_of(access)) for access in writing]
@@ -186,9 +186,7 @@ def _by_the_reference(source: Source, code: PythonCode, model: ast.ClassDef) -> 
     names, forward = holders(source, code), code.method("forward")
     bases = (code.canonical(base).rsplit(".", 1)[-1] for base in model.bases)
     base = next((name for name in bases if name in REFERENCE), "")
-    if (
-        base in names
-    ):  # a class of the file's own that works with its kernels, called like the reference
+    if base in names:  # the file's own class with kernels, named like the reference
         return
     place, said = None, ""
     if forward is None:
@@ -203,7 +201,7 @@ def _by_the_reference(source: Source, code: PythonCode, model: ast.ClassDef) -> 
 
 
 def _redone(code: PythonCode, model: ast.ClassDef) -> bool:
-    """Whether something that forward uses is replaced: a method, an attribute, or forward itself later."""
+    """Whether forward, or a method or attribute that it uses, is replaced later."""
     methods = {node.name for node in model.body if isinstance(node, Function)}
     constructor = code.method("__init__")
     inside = list(nodes_under(constructor)) if constructor is not None else []
@@ -214,7 +212,7 @@ def _redone(code: PythonCode, model: ast.ClassDef) -> bool:
 
 
 def _reference_results(code: PythonCode, forward: Function, base: str) -> Iterator[ast.Return]:
-    """Yield the returns of what an instance of the reference, or the base's forward, gives."""
+    """Yield the returns of a result from an instance of the reference, or from the base's forward."""
     models = {
         dotted_name(target)
         for node in code.of(ast.Assign)

@@ -69,7 +69,7 @@ def _switches(source: Source, code: PythonCode) -> Iterator[Finding]:
 
 
 def _switches_set(code: PythonCode) -> Iterator[tuple[ast.AST, str]]:
-    """Yield what sets a switch of the whole process, with the switch's name."""
+    """Yield the statements that set a process-wide switch, with the switch's name."""
     for node in code.of(ast.Assign):
         names = (code.canonical(target) for target in node.targets)
         yield from ((node, name) for name in names if name.startswith(NAMES["switches"]))

@@ -29,7 +29,7 @@ MEMOISERS = {"functools.lru_cache", "functools.cache", "lru_cache", "cachetools.
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for results that are kept on self, in globals or statics, and returned uncomputed.
 
-    What is kept may be a result or anything else: that new values got an old result is seen in a run.
+    A kept value may not be a result: only a run shows that new inputs got an old result.
     """
     severity: Severity = "error" if seen_wrong(context) else "warning"
     for finding in _in_the_text(source):
@@ -66,7 +66,7 @@ def _report_memoised(
 def _report_kept(
     source: Source, code: PythonCode, function: Function, names: set[str]
 ) -> Iterator[Finding]:
-    """Find returns of something that an earlier call stored, without a store on the way."""
+    """Find returns of a value stored by an earlier call, without a new store before."""
     lasting = lasting_names(code, function)
     stores = _stores(code, function, names, lasting)
     if not stores or {"replay", "copy_"} <= methods([function]):  # a graph fills its result anew
@@ -86,7 +86,7 @@ def _report_kept(
 def _stores(
     code: PythonCode, function: Function, names: set[str], lasting: set[str]
 ) -> list[tuple[str, ast.Assign]]:
-    """Return where results are kept that outlive the call, and by which statements."""
+    """Return the lasting places of kept results, with the storing statements."""
 
     def starts(node: ast.AST) -> bool:
         return isinstance(node, ast.Call) and mentions(node.func, names)
@@ -103,7 +103,7 @@ def _stores(
 
 
 def _is_built(code: PythonCode, function: Function, value: ast.expr) -> bool:
-    """Whether a value is an extension that is built here, and no result of one."""
+    """Whether a value is a built extension, not a result of one."""
     if isinstance(value, ast.Name):
         made = assignments(function, value.id)
         return bool(made) and all(calls_builder(code, one.value) for one in made)
@@ -111,7 +111,7 @@ def _is_built(code: PythonCode, function: Function, value: ast.expr) -> bool:
 
 
 def _returned_values(function: Function) -> Iterator[tuple[ast.AST, ast.stmt]]:
-    """Yield what a function gives back, plain names followed to their assignments."""
+    """Yield a function's results, with plain names followed to their assignments."""
     for node in nodes_under(function):
         if isinstance(node, ast.Return) and node.value is not None:
             name = node.value.id if isinstance(node.value, ast.Name) else ""

@@ -34,7 +34,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 
 
 def _patches(code: PythonCode) -> Iterator[tuple[ast.AST, str]]:
-    """Yield what sets or deletes something in a library, with its full name."""
+    """Yield the statements that set or delete an attribute of a library, with its full name."""
     for kind in (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete):
         for node in code.of(kind):
             for target in getattr(node, "targets", None) or [node.target]:  # type: ignore[attr-defined]
@@ -51,7 +51,7 @@ def _patches(code: PythonCode) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _patch(source: Source, node: ast.AST, name: str) -> Finding:
-    """Report an attribute of a library that is set: what decides a verdict has no honest replacement."""
+    """Report a replaced attribute of a library; functions that decide a verdict have no honest replacement."""
     decides = role(name)
     fixes = fix("leave the library alone", [delete_statement(source, node)]) if decides and isinstance(node, ast.stmt) else ()  # fmt: skip
     return RULE.finding(
@@ -80,7 +80,7 @@ def _patched_name(code: PythonCode, target: ast.AST) -> str:
 
 
 def _is_library(code: PythonCode, name: str) -> bool:
-    """Whether a full name belongs to an imported library that a grader shares, and to nothing of the file."""
+    """Whether a full name belongs to an imported library that a grader shares, not to the file."""
     first = name.split(".", maxsplit=1)[0]
     imported = {value.split(".")[0] for value in code.aliases.values()} | {"builtins"}
     return first in LIBRARIES & imported and first not in {*code.functions, *code.classes}
@@ -110,7 +110,7 @@ def _calls(source: Source, code: PythonCode) -> Iterator[Finding]:
 
 
 def _forged_line(call: ast.Call) -> str:
-    """Return the words of a line that begins as a grader's result does."""
+    """Return the text of a line that resembles a grader's result."""
     for argument in call.args:
         first = argument.values[:1] if isinstance(argument, ast.JoinedStr) else []
         said = constant_text(argument) or next(map(constant_text, first), "") or ""
@@ -120,7 +120,7 @@ def _forged_line(call: ast.Call) -> str:
 
 
 def _frames(source: Source, code: PythonCode) -> Iterator[Finding]:
-    """Report variables that are read of a caller's frame, or of a function that is not the file's."""
+    """Report reads of variables of a caller's frame, or of a foreign function."""
     named: list[tuple[ast.AST, str, ast.AST]] = [
         (node, node.attr, node.value) for node in code.of(ast.Attribute)
     ]
@@ -140,14 +140,14 @@ def _frames(source: Source, code: PythonCode) -> Iterator[Finding]:
 
 
 def _is_of_the_file(code: PythonCode, node: ast.AST) -> bool:
-    """Whether a function is one that the file defines, or a method or a decorator's argument of its own."""
+    """Whether a function is defined in the file, or is its own method or decorator's argument."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return isinstance(node, ast.Name) and node.id not in code.aliases
 
 
 def _of_the_grader(source: Source, code: PythonCode) -> Iterator[Finding]:
-    """Parts of the grader by name: as a module, or in a string that becomes one."""
+    """Report parts of the grader by name: as a module, or in a string that becomes one."""
     found: list[tuple[ast.AST, str]] = [
         (node, item.name) for node in code.of(ast.Import) for item in node.names
     ]
@@ -166,7 +166,7 @@ def _of_the_grader(source: Source, code: PythonCode) -> Iterator[Finding]:
 
 
 def _report_interposed(source: Source) -> Iterator[Finding]:
-    """C functions with the names of timers or of the grader's: the loader knows no difference."""
+    """Report C functions with names of timers or of the grader, which the loader would use instead."""
     for unit in source.units:
         named = unit.nodes("identifier", "namespace_identifier")
         for node in [one for one in named if text(one).startswith(NAMES["own_names"])][:1]:

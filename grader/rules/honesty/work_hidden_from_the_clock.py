@@ -1,4 +1,4 @@
-"""CHT009: work on a stream or thread that nobody waits for, or in an object that computes when it is looked at."""
+"""CHT009: work on a stream or thread without a wait, or in a lazy object that computes when it is read."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ OTHER_CLASS = "forward returns a tensor of another class, whose operations the f
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
-    """Look for streams and threads in what forward runs, and for what joins them."""
+    """Look for streams and threads in forward, and for their synchronisation."""
     code = source.module
     called = methods(code.reached)
     joined = not called.isdisjoint(NAMES["joins"])
@@ -39,7 +39,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 
 
 def _streams(source: Source, code: PythonCode) -> Iterator[Finding]:
-    """Find a stream of forward's own that the current stream never waits for."""
+    """Find forward's own streams that the current stream never waits for."""
     made = any(
         name in NAMES["streams"] and not code.in_main_guard(call) for name, call in code.calls
     )
@@ -61,7 +61,7 @@ def _on_the_current(source: Source, code: PythonCode, entered: ast.Call) -> tupl
 
 
 def _threads(source: Source, code: PythonCode, called: set[str]) -> Iterator[Finding]:
-    """Report threads that forward starts and nobody waits for; one that makes the result rejects."""
+    """Report threads that forward starts without a wait; one that computes the result rejects."""
     items = (item.context_expr for node in code.of(ast.With) for item in node.items)
     pools = (code.canonical(one.func) for one in items if isinstance(one, ast.Call))
     waits = not called.isdisjoint({"join", "result", "shutdown"}) or not {
@@ -82,7 +82,7 @@ def _threads(source: Source, code: PythonCode, called: set[str]) -> Iterator[Fin
 
 
 def _makes_the_result(source: Source, code: PythonCode, call: ast.Call) -> bool:
-    """Whether what a thread is given calls the extension, or works on what forward returns."""
+    """Whether a thread's function calls the extension, or works on forward's result."""
     function = code.function_of(call)
     results = [
         n.value for n in nodes_under(function or call) if isinstance(n, ast.Return) and n.value
@@ -113,7 +113,7 @@ def _cpp_streams(unit: Unit, *, joined: bool) -> Iterator[Finding]:
 
 
 def _on_current_stream(unit: Unit, made: Sequence[Call]) -> tuple[Fix, ...]:
-    """Take PyTorch's current stream in place of each that comes from its pool."""
+    """Use PyTorch's current stream in place of each from its pool."""
     pooled = [one for one in made if one.name == "getStreamFromPool"]
     edits = [
         unit.edit(
@@ -152,7 +152,7 @@ def _launches_there(unit: Unit, thread: Node) -> bool:
 
 
 def _lazy(source: Source, code: PythonCode) -> Iterator[Finding]:
-    """Report subclasses of Tensor, modes that intercept torch's functions, and tensors that are made to be of such a class."""
+    """Report subclasses of Tensor, modes that intercept torch's functions, and tensors of such a class."""
     said: list[tuple[Place, str]] = []
     for name, node in code.classes.items():
         bases, place = {code.canonical(base) for base in node.bases}, source.line_place(node.lineno)

@@ -15,14 +15,14 @@ from grader.source.cpp_types import type_of
 from grader.source.nodes import around, descendants, one_line, text
 
 LARGE = 1 << 28
-"""Elements of a tensor from which an index into it can come near to what 32 bits hold."""
+"""Least number of a tensor's elements whose indices may overflow 32 bits."""
 HOLDS = {"int": 1 << 31, "unsigned": 1 << 32}
-"""Numbers from here on pass a type."""
+"""First number that exceeds each type."""
 NARROW = frozenset({"int", "unsigned int", "int32_t", "unsigned"})
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Compute the indices of the last block at the task's sizes; join what a run there showed."""
+    """Compute the indices of the last block at the task's sizes, and add evidence of a run there."""
     overflowed = [item for item in observed_evidence(context, "oob") if has_wrapped(item)]
     for finding in (*once(_of_text(source, context)), *report_by_line(RULE, overflowed)):
         fixes = finding.fixes or tuple(_of_line(source, finding))
@@ -32,7 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _of_text(source: Source, context: Context) -> Iterator[Finding]:
-    """Yield the first overflow of each launch: what it feeds overflows as well."""
+    """Yield the first overflow of each launch, since values computed from it overflow too."""
     for name in ("main", "full"):
         for case in cases(source, context, name):
             for node, most in islice(_overflows(case), 1):
@@ -47,7 +47,7 @@ def _of_text(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _overflows(case: Case) -> Iterator[tuple[Node, int]]:
-    """Yield the products that pass what their 32-bit type holds, where a large tensor is given."""
+    """Yield the products that exceed their 32-bit type, in launches with a large tensor."""
     tensors = (t for run in case.flow.host(case.sizes) for t in run.tensors)
     large = any(tensor.numel is None or tensor.numel >= LARGE for tensor in tensors)
     numbers = LastThread(case) if case.sizes.complete and large else None
@@ -59,7 +59,7 @@ def _overflows(case: Case) -> Iterator[tuple[Node, int]]:
 
 
 def _of_line(source: Source, finding: Finding) -> Iterator[Fix]:
-    """Yield the fixes for what a run saw wrap: the products of that line's addresses, and of the variables in them."""
+    """Yield the fixes of an overflow seen in a run: the products in the line's addresses, and in their variables."""
     for unit in source.cuda:
         for kernel in unit.kernels:
             accesses = descendants(kernel.node, "subscript_expression", "pointer_expression")

@@ -1,4 +1,4 @@
-"""IDX006: a launch asks for more than a GPU gives, or failed in a run."""
+"""IDX006: a launch exceeds a GPU's limits, or failed in a run."""
 
 import math
 import re
@@ -24,7 +24,7 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Report each kernel's refused launches once, at what asks for too much; foretell grids that follow the input."""
+    """Report each kernel's refused launches once, at the excessive value; predict grids that grow with the input."""
     failed: dict[str, list[Evidence]] = {}
     for item in observed_evidence(context, "launch"):
         failed.setdefault(kernel_of(item, spans(source)), []).append(item)
@@ -46,7 +46,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _asked_for(case: Case, item: Evidence) -> tuple[Node, Iterable[Fix]] | None:
-    """Return what asks for more than there is, and what asks for less."""
+    """Return the excessive expression, and fixes that reduce it."""
     refused = item.details
     if not isinstance(refused, LaunchRefused) or refused.asked <= refused.most:
         return None
@@ -68,7 +68,7 @@ def _asked_for(case: Case, item: Evidence) -> tuple[Node, Iterable[Fix]] | None:
 
 
 def _grids_of_inputs(source: Source, context: Context) -> Iterator[Finding]:
-    """Yield the sizes of grids that are a size of the input itself, for two different inputs."""
+    """Yield the grid sizes that equal an input's size, for two different inputs."""
     odd = {case.kernel: case for case in cases(source, context, "odd")}
     for case in cases(source, context):
         dims: dict[str, int] = {}
@@ -104,7 +104,7 @@ def _asked_first(case: Case) -> tuple[Fix, ...]:
 
 
 def _bounds(case: Case) -> tuple[Fix, ...]:
-    """Tell the compiler how many threads a block has, so that it gives each fewer registers."""
+    """Tell the compiler the number of threads of a block, so that it uses fewer registers for each."""
     edits, threads = [], case.launch.threads or MOST
     for kernel in case.unit.kernels:
         at = case.unit.data.find(b"__global__", kernel.node.start_byte, kernel.node.end_byte)
@@ -124,7 +124,7 @@ def _block_node(case: Case) -> Node:
 
 
 def _smaller(case: Case) -> Iterator[Fix]:
-    """Yield the ways to take fewer threads: another number where the text has one, a limit where it has none."""
+    """Yield the ways to use fewer threads: another number where the text has one, else a limit."""
     config, block = case.launch.call.config, case.launch.block
     if len(config) < 2 or not all(block):
         return
@@ -152,7 +152,7 @@ def _smaller(case: Case) -> Iterator[Fix]:
 
 
 def _told_as_template(case: Case, words: str) -> list[Node]:
-    """Return the template arguments of the launch that say the block's size as well."""
+    """Return the template arguments of the launch that equal the block's size."""
     line = case.line(case.launch.call.node)
     return [
         argument
@@ -164,7 +164,7 @@ def _told_as_template(case: Case, words: str) -> list[Node]:
 
 
 def _renumber_constant(case: Case, name: str, size: str) -> Iterator[Fix]:
-    """Give a constant of the text, which a block is made of, another value."""
+    """Change a constant of the text that a block's size is computed from."""
     for pattern in (rb"#\s*define\s+%b\s+(\d+)\b", rb"\bconst(?:expr)?\s+int\s+%b\s*=\s*(\d+)\s*;"):
         found = re.search(pattern % name.encode(), case.unit.data)
         if found:

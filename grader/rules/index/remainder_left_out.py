@@ -1,4 +1,4 @@
-"""IDX008: a loop's turns are rounded down, and nothing handles what is left over."""
+"""IDX008: a loop's iterations are rounded down, and nothing handles the remainder."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ COMPARE = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 @dataclass(frozen=True, eq=False)
 class Rounded:
-    """`const int turns = size / width;` and the loops that it bounds."""
+    """`const int turns = size / width;` and the loops bounded by it."""
 
     unit: Unit
     kernel: Kernel
@@ -33,7 +33,7 @@ class Rounded:
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for quotients of a size that bound loops over memory, and whose remainder nobody takes."""
+    """Look for quotients of a size that bound loops over memory, without a handled remainder."""
     unwritten = tuple(e for e in context.evidence if e.code.replace("_", "-") == "unwritten-output")
     wrong = bool(unwritten or context.seen("mismatch"))
     for unit in source.cuda:
@@ -87,7 +87,7 @@ def _counter(loop: Node, name: str) -> str:
 
 
 def _is_cared_for(kernel: Kernel, name: str, size: str, value: Node) -> bool:
-    """Whether the kernel compares with the size, or uses the quotient elsewhere but in the heads of such loops."""
+    """Whether the kernel compares with the size, or uses the quotient outside the heads of such loops."""
     if "%" in text(kernel.body):
         return True
     for node in descendants(kernel.node, "identifier"):
@@ -121,7 +121,7 @@ def _finding(rounded: Rounded, unwritten: tuple[Evidence, ...], *, wrong: bool) 
 
 
 def _fixes(rounded: Rounded) -> tuple[Fix, ...]:
-    """Round up, and take every access of the loops under a comparison with the size."""
+    """Round up, and guard every access of the loops by a comparison with the size."""
     size, by = rounded.size, rounded.by
     by = by if re.fullmatch(r"\w+|\(.*\)", by, re.DOTALL) else f"({by})"
     edits = [replace_node(rounded.unit, rounded.value, f"({size} + {by} - 1) / {by}")]
@@ -132,7 +132,7 @@ def _fixes(rounded: Rounded) -> tuple[Fix, ...]:
 
 
 def _guards(rounded: Rounded, loop: Node) -> Iterator[Edit | None]:
-    """Yield a guard for each statement of a loop that goes to global memory; None where it has none that is simple."""
+    """Yield a guard for each statement of a loop that accesses global memory; None where there is no simple one."""
     moving = {_counter(loop, rounded.name), "threadIdx"}
     for made in descendants(loop, "init_declarator"):
         moving |= (

@@ -1,4 +1,4 @@
-"""IDX005: a kernel only fits the sizes of one example, or its number of dimensions."""
+"""IDX005: a kernel supports only one example's sizes or number of dims."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -12,12 +12,12 @@ from grader.source.cpp import Call, Name, Number, walk
 from grader.source.forward_arguments import bindings
 
 LARGE = 1024
-"""From here on a size is no tile's."""
+"""Least size that is not a tile's."""
 HANDLED = frozenset({"dim", "numel", "ndimension", "view", "reshape", "flatten", "sizes", "ndim"})
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for constants that are the task's sizes, and for inputs taken for matrices."""
+    """Look for constants that equal the task's sizes, and for inputs assumed to be matrices."""
     yield from _constants(source, context)
     yield from _ranks(source, context)
 
@@ -43,7 +43,7 @@ def _constants(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _ranks(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for inputs of which exactly the first two sizes are asked."""
+    """Look for inputs of which exactly the first two sizes are used."""
     for case in {case.launch.host.name: case for case in reversed(cases(source, context))}.values():
         tensors = [p.name for p in case.launch.host.parameters if p.kind.endswith("Tensor")]
         for name in tensors[:1]:
@@ -73,7 +73,7 @@ def _of_rank(case: Case, name: str, place: Place, context: Context, index: int |
 
 
 def _rank(inputs: Sequence[object], index: int) -> int:
-    """Return the rank of an input, 2 where all sizes behind the first two are one of these (a square matrix); 0 for no tensor."""
+    """Return the rank of an input, 2 where all further sizes equal one of the first two; 0 for no tensor."""
     given = inputs[index] if index < len(inputs) else None
     shape = given.shape if isinstance(given, TensorSpec) else ()
     return len(shape) if set(shape[2:]) - set(shape[:2]) else min(len(shape), 2)
@@ -85,7 +85,7 @@ def _only_matrices(case: Case, name: str) -> tuple[Fix, ...]:
 
 
 def _in_cpp(case: Case, name: str) -> Place | None:
-    """Return the place where size(0) is asked, if size(0) and size(1) are all that is."""
+    """Return the place of size(0), if only size(0) and size(1) are used."""
     asked: dict[object, Call] = {}
     for part in walk(case.launch.host.code):
         if isinstance(part, Call) and part.name in HANDLED:

@@ -11,13 +11,13 @@ from grader.source.analysis.triton import accesses_at
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Report each kernel's accesses once; findings about the text take them over by their cause."""
+    """Report each kernel's accesses once; findings about the text with the same cause absorb them."""
     kernels = spans(source)
     foreign = {kernel_of(item, kernels) for item in observed_evidence(context, "host-memory")}
     kept: dict[str, list[Evidence]] = {}
     for item in observed_evidence(context, "oob", "shared-oob"):
         if has_wrapped(item):
-            continue  # IDX001 tells why
+            continue  # IDX001 explains it
         kind = "shared-oob" if "shared" in item.code else "oob"
         if kind == "oob" and kernel_of(item, kernels) in foreign:
             continue  # a pointer of the CPU is far from whatever it seems to be past the end of
@@ -38,7 +38,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _named_array(source: Source, item: Evidence) -> str:
-    """Say which of the text's shared arrays an access went past; empty where that is not told."""
+    """Return a clause on the shared array that an access exceeded; empty where unknown."""
     line = item.place.line if item.place is not None and "shared" in item.code else 0
     arrays = [one for unit in source.cuda if line for one in shared_on(unit, [line])]
     fixed = [one.name for one in arrays if not one.extern]
@@ -46,7 +46,7 @@ def _named_array(source: Source, item: Evidence) -> str:
 
 
 def _written_at(source: Source, item: Evidence) -> Place | None:
-    """Return where the author wrote a Triton access that the compiler moved to another line."""
+    """Return the source line of a Triton access that the compiler moved."""
     line = item.place.line if item.place else 0
     found = accesses_at(source, line) if line else ()
     moved = [one for one in found if one.call.lineno < line > (one.call.end_lineno or 0)]

@@ -1,4 +1,4 @@
-"""MEM017: blocks are counted in a variable of the GPU that keeps its count from one launch to the next."""
+"""MEM017: a device variable that counts blocks is not reset between launches."""
 
 from collections.abc import Iterator
 
@@ -13,11 +13,11 @@ from grader.source.nodes import around, one_line, text
 COUNTS = frozenset({"atomicAdd"})
 UNSIGNED = frozenset({"unsigned", "unsigned int", "uint32_t", "uint"})
 SEEN = frozenset({"unwritten-output", "unwritten", "uninit-global-read", "probe-unsteady"})
-"""What runs show of a last block that comes too early or never."""
+"""Evidence of a last block that is detected too early or never."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for counters at file level that are compared with the number of blocks, and that nothing sets back."""
+    """Look for counters at file scope that are compared with the number of blocks and never reset."""
     seen = [item for item in context.evidence if item.code in SEEN]
     for unit in source.cuda:
         for name, declared in _variables(unit):
@@ -37,7 +37,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _variables(unit: Unit) -> Iterator[tuple[str, Node]]:
-    """Yield the names and declarations of single numbers that live on the GPU as long as the program."""
+    """Yield the names and declarations of scalar device variables at file scope."""
     for node in unit.nodes("declaration"):
         outside = not any(one.type == "function_definition" for one in around(node))
         made = node.child_by_field_name("declarator")
@@ -49,7 +49,7 @@ def _variables(unit: Unit) -> Iterator[tuple[str, Node]]:
 
 
 def _counting_call(mention: Node) -> Node | None:
-    """Return the `atomicAdd(&name, 1) == gridDim.x - 1` that a mention stands in: its call."""
+    """Return the call in `atomicAdd(&name, 1) == gridDim.x - 1` around a use of the name."""
     call = next((one for one in around(mention) if one.type == "call_expression"), None)
     if call is None or read_call(call).name not in COUNTS:
         return None
@@ -61,7 +61,7 @@ def _counting_call(mention: Node) -> Node | None:
 
 
 def _wraps(unit: Unit, declared: Node, call: Node) -> tuple[Fix, ...]:
-    """Count with `atomicInc`, which begins anew after the last block, where the counter and the step allow that."""
+    """Count with `atomicInc`, which wraps around after the last block, where counter and step allow that."""
     kind, arguments = text(declared.child_by_field_name("type")), read_call(call).arguments
     one = len(arguments) == 2 and text(arguments[1]).rstrip("uU") == "1"
     last = text(call.parent).endswith("== gridDim.x - 1")

@@ -9,8 +9,8 @@ from grader.source.analysis.host_code import origin, put_first
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Report the inputs that runs showed to be written, each once."""
-    changed = [item for item in context.evidence if item.code == "input-changed"]  # by whomever
+    """Report the inputs that runs saw written, each once."""
+    changed = [item for item in context.evidence if item.code == "input-changed"]  # by any code
     found: dict[str, tuple[Case | None, list[Evidence]]] = {}
     for item in observed_evidence(context, "input-written"):
         case, name = _written_parameter(source, context, item)
@@ -32,7 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _written_parameter(source: Source, context: Context, item: Evidence) -> tuple[Case | None, str]:
-    """Return the launch of a store, with the host function's parameter whose memory it goes to."""
+    """Return the launch of a store, with the host function's parameter that it writes to."""
     kernel, line = kernel_of(item, spans(source)), item.place.line if item.place else 0
     for case in cases(source, context):
         stores = [one for one in case.accesses if one.kind != "load" and case.kernel == kernel]

@@ -1,4 +1,4 @@
-"""MEM004: rows are taken to lie one after the other."""
+"""MEM004: inputs are assumed to be contiguous."""
 
 import ast
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ VIEWS = frozenset({"t", "transpose", "permute", "movedim", "moveaxis", "swapaxes
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for inputs whose pointer is taken without a word about their layout."""
+    """Look for inputs whose pointer is used without handling their layout."""
     attributes = {
         node.func.attr for node in source.walk(ast.Call) if isinstance(node.func, ast.Attribute)
     }
@@ -86,7 +86,7 @@ def _of_strided_inputs(context: Context) -> tuple[Evidence, ...]:
 
 
 def _handed_over_turned(context: Context) -> tuple[str, ...]:
-    """Return the inputs that are transposed where a task is decided."""
+    """Return the inputs that are transposed at the deciding sizes."""
     works = context.task.workloads if context.task is not None else ()
     first = next((work for work in works if work.role in DECIDING), None)
     return tuple(
@@ -97,7 +97,7 @@ def _handed_over_turned(context: Context) -> tuple[str, ...]:
 
 
 def _is_layout_handled(case: Case) -> bool:
-    """Whether some host code asks for a layout, or checks its inputs by a macro."""
+    """Whether host code requires a layout, or checks its inputs by a macro."""
     for function in case.unit.functions:
         for part in walk(function.code) if function.runs == "host" else ():
             if isinstance(part, Call | Member) and part.name in HANDLED:
@@ -143,7 +143,7 @@ def _given_to_triton(source: Source, *, wrong: bool) -> Iterator[Finding]:
 
 
 def _origin_of(launch: triton.Launch, value: ast.expr) -> ast.expr:
-    """Return what makes an argument of a launch, a plain name followed back."""
+    """Return the expression of a launch's argument, with a plain name resolved."""
     named = value.id if isinstance(value, ast.Name) and launch.host is not None else ""
     every = assignments(launch.host, named) if launch.host is not None and named else ()
     before = [one.value for one in every if one.lineno < launch.call.lineno]

@@ -1,4 +1,4 @@
-"""MEM008: a result buffer starts with whatever was in memory."""
+"""MEM008: a result buffer is not initialised."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ Proof = Sequence[Evidence]
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for buffers from torch::empty that a kernel adds to before it stores anything."""
+    """Look for buffers from torch::empty that a kernel adds to before any store."""
     proof = (
         *observed_evidence(context, "uninit-global", "unwritten"),
         *_unwritten_comparisons(context),
@@ -41,7 +41,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _read_first(source: Source, context: Context, proof: Proof) -> Iterator[Finding]:
-    """Yield the buffers that a launch adds to, or a run saw it read, before it or an earlier one stores something."""
+    """Yield the buffers that a launch adds to, or reads in a run, before it or an earlier one stores to them."""
     written: set[int] = set()
     named: set[int] = set()
     for case in cases(source, context):
@@ -78,7 +78,7 @@ def _finding(case: Case, tensor: Tensor, access: Access) -> Finding:
 
 
 def _added_to(source: Source) -> Iterator[Finding]:
-    """Yield the tensors that are made empty and go to a Triton kernel that only adds to them."""
+    """Yield the uninitialised tensors passed to a Triton kernel that only adds to them."""
     for launch in triton.launches(source):
         kernel = launch.kernel
         kinds: dict[str, set[str]] = {}
@@ -103,7 +103,7 @@ def _zero_output(source: Source, made: ast.Call) -> tuple[Fix, ...]:
 
 
 def _left_unwritten(source: Source, context: Context, proof: Proof) -> Finding:
-    """Return what a run saw of a result for which the text gives no buffer that is added to."""
+    """Return evidence of an unwritten result where the text has no accumulating buffer."""
     place = next((item.place for item in proof if item.place is not None), None)
     in_part = any(
         isinstance(item.details, UnwrittenOutput) and item.details.missing != item.details.size
@@ -118,14 +118,14 @@ def _left_unwritten(source: Source, context: Context, proof: Proof) -> Finding:
 
 
 def _short_block(source: Source) -> Place | None:
-    """Return where the length of a block is given that nothing goes on by, and that need not cover its row."""
+    """Return the place of a block length that no loop advances by and that may not cover its row."""
     blocks = (block for one in triton.launches(source) for block in whole_blocks(one))
     short = (one for one in blocks if not source.text(one).startswith("triton.next_power_of_2"))
     return next((source.place(one) for one in short), None)
 
 
 def _in_triton(source: Source, *, in_part: bool) -> Place | None:
-    """Return where a Triton program leaves a result unwritten: a store, or where it is made."""
+    """Return the place where a Triton program leaves a result unwritten: a store, or the allocation."""
     store, made = triton.last_store(source), allocation(source)
     if store is not None and (in_part or made is None):
         return source.place(store.call)
@@ -133,7 +133,7 @@ def _in_triton(source: Source, *, in_part: bool) -> Place | None:
 
 
 def _result_stores(case: Case) -> Iterator[Access]:
-    """Yield the stores to what the host function returns, the last one first."""
+    """Yield the stores to the host function's result, the last one first."""
     returned = {id(t) for run in case.flow.host(case.sizes) for t in run.returned}
     for access in reversed(case.accesses):
         if access.kind == "store" and id(case.tensor(access.parameter)) in returned:
@@ -146,7 +146,7 @@ def _last_store(source: Source, context: Context) -> Place | None:
 
 
 def _allocation(source: Source, context: Context) -> Place | None:
-    """Return where the memory of the result is made, when that leaves it as it was."""
+    """Return the allocation of the result, if it leaves memory uninitialised."""
     for case in cases(source, context):
         for run in case.flow.host(case.sizes):
             for tensor in run.returned:
@@ -156,10 +156,10 @@ def _allocation(source: Source, context: Context) -> Place | None:
 
 
 def _unwritten_comparisons(context: Context) -> tuple[Evidence, ...]:
-    """Return the comparisons whose wrong values are what fresh memory holds.
+    """Return the comparisons whose wrong values are those of fresh memory.
 
-    All ones are what the simulator fills shared memory with; it fills fresh global memory with other bits
-    (`fresh_poison` in simulator/native/sim.hpp).
+    The simulator fills shared memory with ones, and fresh global memory with other bits (`fresh_poison` in
+    simulator/native/sim.hpp).
     """
     seen = (item for item in context.seen("mismatch", "probe") if item.code == "unwritten")
     sim = context.device == "sim"

@@ -13,7 +13,7 @@ MAKERS = frozenset({"contiguous", "to", "clone", "float", "half", "reshape", "cu
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
-    """Look for pointers kept in variables that were taken of a call's result."""
+    """Look for variables with a pointer into a call's temporary result."""
     for unit in source.cuda:
         hosts = (host for host in unit.functions if host.runs == "host")
         for part in (part for host in hosts for part in walk(host.code)):

@@ -1,4 +1,4 @@
-"""MEM003: a pointer is followed where its memory isn't: the CPU's in a kernel, or the GPU's in host code."""
+"""MEM003: a pointer is dereferenced on the wrong side: the CPU's in a kernel, or the GPU's in host code."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ POINTERS = ("data_ptr", "cudaMalloc")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Report what a run showed of pointers that kernels are given, and of host code that follows the GPU's."""
+    """Report evidence of CPU pointers passed to kernels, and of host code that dereferences GPU pointers."""
     found: dict[int, tuple[Case, Tensor, list[Evidence]]] = {}
     rest: list[Evidence] = []
     for item in observed_evidence(context, "host-memory"):
@@ -41,7 +41,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _given_tensor(
     source: Source, context: Context, item: Evidence
 ) -> tuple[Case | None, Tensor | None]:
-    """Return the launch with the tensor that it gives the parameter which a run names."""
+    """Return the launch with the tensor that it passes to the parameter named by a run."""
     kernel = kernel_of(item, spans(source))
     case = next((one for one in cases(source, context) if one.kernel == kernel), None)
     refused = item.details
@@ -52,7 +52,7 @@ def _given_tensor(
 
 
 def _places(unit: Unit) -> Iterator[Place]:
-    """Yield where host code indexes or follows a pointer that it got from a tensor."""
+    """Yield the places where host code dereferences a tensor's pointer."""
     follows = [node for node in unit.nodes("pointer_expression") if text(node).startswith("*")]
     nodes = [*unit.nodes("subscript_expression"), *follows]
     for node in sorted(nodes, key=lambda one: one.start_byte):
@@ -64,7 +64,7 @@ def _places(unit: Unit) -> Iterator[Place]:
 
 
 def _is_pointer(name: str, body: str) -> bool:
-    """Whether a function's text makes the name from a tensor's pointer."""
+    """Whether a function defines the name from a tensor's pointer."""
     made = [line for line in body.split(";") if name.isidentifier() and f"{name} =" in line]
     return any(word in line for line in made for word in POINTERS)
 

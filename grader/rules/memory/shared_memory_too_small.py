@@ -15,13 +15,13 @@ from grader.source.nodes import descendants, text
 from grader.source.scalar_types import SIZES
 
 DECLARED_AND_RESERVED = 2
-"""How often a variable is named that has no other use than to say how much a launch reserves."""
+"""Number of uses of a variable that only gives a launch's shared memory size."""
 OF_WIDTH = {2: "__half", 4: "float", 8: "double"}
-"""What an array of bytes is taken to hold, by the width of an access."""
+"""Assumed element type of a byte array, by the width of an access."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Name the launch of a kernel that a run saw leave what the launch reserves."""
+    """Report the launch of a kernel that exceeded its reserved shared memory in a run."""
     lines, seen = spans(source), observed_evidence(context, "shared-oob")
     for case in {case.kernel: case for case in reversed(cases(source, context))}.values():
         own = [item for item in seen if kernel_of(item, lines) == case.kernel]
@@ -49,14 +49,14 @@ def _too_small(case: Case, kind: str, items: list[Evidence]) -> Finding:
 
 
 def _bytes(case: Case) -> Node:
-    """Return where the byte count is computed."""
+    """Return the definition of the byte count."""
     call, count = case.launch.call, case.launch.call.config[2:3]
     node: Node = resolve(case.launch.host, count[0], once=True).node if count else call.node
     return node
 
 
 def _reserve(case: Case, cell: int, kind: str) -> Iterator[Fix]:
-    """Yield launches that reserve what their kernel uses, up to a cell."""
+    """Yield launches that reserve enough for the kernel's accesses up to a cell."""
     config, unit = case.launch.call.config, case.unit
     if len(config) < 2:
         return
@@ -69,7 +69,7 @@ def _reserve(case: Case, cell: int, kind: str) -> Iterator[Fix]:
         yield from fix("reserve one element a thread", [edit])
         return
     node, last, reserved = _bytes(case), config[2].node, case.launch.shared or 0
-    if "sizeof" not in text(node) and cell < reserved:  # else it counts bytes already, of too few
+    if "sizeof" not in text(node) and cell < reserved:  # else it already counts bytes
         names = (text(one) for one in descendants(case.launch.host.node, "identifier"))
         if Counter(names)[text(last)] > DECLARED_AND_RESERVED:
             node = last
@@ -79,7 +79,7 @@ def _reserve(case: Case, cell: int, kind: str) -> Iterator[Fix]:
     each, given = -(-(cell + 1) // case.threads), reserved // SIZES.get(kind, 4)
     sizes = [f"{each} * {threads} * sizeof({kind})"]
     behind = range(given, given + case.threads)
-    if given > case.threads and cell in behind:  # a row, and what each thread has behind it
+    if given > case.threads and cell in behind:  # a row, and the part of each thread after it
         sizes.insert(0, f"{text(last)} + {threads} * sizeof({kind})")
     edits = (unit.edit(last.start_byte, last.end_byte, size) for size in sizes)
     yield from (one for edit in edits for one in fix("reserve what the kernel uses", [edit]))

@@ -45,7 +45,7 @@ def _several(tuned: ast.Call) -> bool | None:
 
 
 def _changed_parameters(kernel: Kernel, started: list[Launch]) -> list[str]:
-    """Return the parameters through which a kernel changes what it reads."""
+    """Return the parameters through which a kernel changes its own input."""
     written = (kernel.parameter_of(one) for one in kernel.accesses if one.kind != "load")
     read = {kernel.parameter_of(one) for one in kernel.accesses if one.kind != "store"}
     names = filter(None, dict.fromkeys(written))
@@ -53,7 +53,7 @@ def _changed_parameters(kernel: Kernel, started: list[Launch]) -> list[str]:
 
 
 def _read_as_another(started: list[Launch], name: str, read: set[str]) -> bool:
-    """Whether a launch gives the tensor of one parameter to another one that is read."""
+    """Whether a launch also passes one parameter's tensor to another parameter that is read."""
     for launch in started:
         mine = launch.arguments.get(name)
         others = (launch.arguments.get(other) for other in read)

@@ -1,1 +1,1 @@
-"""What is computed, and how exactly."""
+"""NUM: formulas and numerics."""

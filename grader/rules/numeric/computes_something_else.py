@@ -1,4 +1,4 @@
-"""NUM001: the kernel computes another formula than the task asks for."""
+"""NUM001: the kernel computes another formula than the task's."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -26,8 +26,8 @@ ROUNDED = "half-precision"
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Say what a wrong result's probes and pattern mean, for want of a better explanation."""
-    if dependence_differs(context):  # what it is made of explains it
+    """Report the meaning of a wrong result's probes and pattern, as a last resort."""
+    if dependence_differs(context):  # its dependences explain it
         return
     deciding = wrong_results(context)
     every = deciding or wrong_results(context, general=True)
@@ -53,7 +53,7 @@ def _as_seen(
     seen: Sequence[Evidence],
     severity: Severity,
 ) -> Finding | None:
-    """Say what the first pattern means, where the run or the text shows it; None where DEP005 says where."""
+    """Return the meaning of the first pattern, if the run or the text shows it; None where DEP005 gives the place."""
     first = seen[0]
     cause = own_draw(source) if first.code == "probe-unsteady" else unused_input(source, first)
     if not cause and first.code not in STATE and on_the_way(source, context, first):
@@ -74,7 +74,7 @@ def _as_seen(
 
 
 def _left_out(source: Source, context: Context, deciding: Sequence[Evidence]) -> Finding | None:
-    """Say what stays zero with the reference's weights too, where other weights hide it in every result that decides."""
+    """Report elements that are zero with the reference's weights, hidden by other weights in all deciding results."""
     workloads = context.task.workloads if context.task is not None else ()
     given = {workload.name for workload in workloads if workload.weights == "drawn"}
     if not deciding or any(_all_zero(item) for item in deciding):
@@ -93,7 +93,7 @@ def _left_out(source: Source, context: Context, deciding: Sequence[Evidence]) ->
 
 
 def _all_zero(item: Evidence) -> bool:
-    """Whether all that is wrong is zero, and something is right."""
+    """Whether all wrong elements are zero, and some elements are right."""
     return _in_part(item) and values_of(item).share == 1.0
 
 
@@ -103,7 +103,7 @@ def _in_part(item: Evidence) -> bool:
 
 
 def _stale(source: Source, context: Context, wrong: Sequence[Evidence]) -> Finding | None:
-    """Say that weights given after the constructor are not seen, where just those go wrong."""
+    """Report that weights loaded after the constructor are not used, where exactly those runs are wrong."""
     workloads = context.task.workloads if context.task is not None else ()
     given = {workload.name for workload in workloads if workload.weights == "drawn"}
     kept = kept_weights(source.module)
@@ -120,7 +120,7 @@ def _stale(source: Source, context: Context, wrong: Sequence[Evidence]) -> Findi
 
 
 def _few_digits(source: Source, seen: Sequence[Evidence], severity: Severity) -> Finding | None:
-    """Name what narrows the values, where all that is wrong is wrong in its last digits."""
+    """Report the cast that narrows values, where all errors are in the last digits."""
     span = narrowed_offsets(source)
     if span is None or any(item.code != ROUNDED for item in seen):
         return None
@@ -147,7 +147,7 @@ def _say(item: Evidence) -> str:
 
 
 def _forward(source: Source) -> Place | None:
-    """Return the line on which ModelNew's forward begins: what it keeps or forgets is decided there."""
+    """Return the first line of ModelNew's forward, where kept and forgotten values are decided."""
     model = source.module.classes.get("ModelNew")
     methods = {m.name: m for m in model.body if isinstance(m, ast.FunctionDef)} if model else {}
     found = methods.get("forward", model)

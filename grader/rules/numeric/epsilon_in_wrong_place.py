@@ -1,4 +1,4 @@
-"""NUM003: the epsilon is added at another spot than in the reference."""
+"""NUM003: the epsilon is added at another place than in the reference."""
 
 from collections.abc import Iterator
 
@@ -49,7 +49,7 @@ def _claims(
 
 
 def _epsilons(function: Function) -> Iterator[tuple[str, cpp.Binary]]:
-    """Yield the sums with an epsilon that are under a root, then those whose other part is one, or is called like one."""
+    """Yield the sums with an epsilon under a root, then those whose other operand is a root or named like one."""
     parts = list(cpp.walk(function.code))
     roots = [part for part in parts if isinstance(part, cpp.Call) and part.name in ROOTS]
     inside = [inner for root in roots for inner in cpp.walk(root) if _adds(inner)]
@@ -77,7 +77,7 @@ def _is_epsilon(expr: cpp.Expr) -> bool:
 
 
 def _plain(expr: cpp.Expr) -> cpp.Expr:
-    """Return what a conversion, a call with one argument, or `p[0]` is about."""
+    """Return the operand of a conversion, a one-argument call, or `p[0]`."""
     while True:
         match expr:
             case cpp.Cast(operand=inner) | cpp.Subscript(base=inner):

@@ -13,7 +13,7 @@ INTEGERS, REAL = frozenset("iul"), frozenset("fd")
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
-    """Look for `1 / n` of integers that is multiplied into a real number."""
+    """Look for integer `1 / n` as a factor of a real number."""
     for unit in source.cuda:
         for function in unit.functions:
             for part in _in_real(function) if function.runs != "host" else ():
@@ -56,7 +56,7 @@ def _is_integer(expr: Expr, types: dict[str, str]) -> bool:
 
 
 def _is_real(expr: Expr, types: dict[str, str]) -> bool:
-    """Whether a factor is a real number, as far as its names tell; what is indexed counts as data."""
+    """Whether a factor is a real number, judging by its names; indexed values count as data."""
     if isinstance(expr, Number):
         return isinstance(expr.value, float)
     if isinstance(expr, Name):

@@ -20,12 +20,12 @@ ADDING = frozenset({"__hadd", "__hadd_rn", "__hadd2", "__hadd2_rn", "__hfma", "_
 NARROW = re.compile(r"float16|half|dtype|float8")
 EXACT = 'input_precision="ieee"'
 ROUNDED = frozenset({"half-precision", "half-sums"})
-"""How results are off as rounding leaves them."""
+"""Patterns of errors from rounding."""
 OF_TRITON = frozenset({"triton.language.float16", "triton.language.bfloat16"})
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look at the types of accumulators, and of what a Triton kernel sums or multiplies."""
+    """Check the types of accumulators, and of a Triton kernel's sums and products."""
     rounded = tuple(i for i in wrong_results(context) if i.code in ROUNDED)
     for unit in source.cuda:
         halves = HALF | _dispatched_halves(unit)
@@ -51,7 +51,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _dispatched_halves(unit: Unit) -> set[str]:
-    """Return the type parameters that a dispatch also instantiates with half types."""
+    """Return the type parameters that a dispatch also instantiates with half-precision types."""
     if not any(word in unit.text for word in ("AND_HALF", "AND2", "kHalf")):
         return set()
     return {p.name for f in unit.kernels for p in f.template_parameters if p.is_type}
@@ -60,7 +60,7 @@ def _dispatched_halves(unit: Unit) -> set[str]:
 def _accumulators(
     unit: Unit, function: Function, halves: Collection[str], rounded: tuple[Evidence, ...]
 ) -> Iterator[Finding]:
-    """Yield sums in half precision: errors where results are off as it leaves them."""
+    """Yield sums in half precision, as errors where results show its rounding."""
     parts = list(walk(function.code))
     declared = {
         p.name: p
@@ -95,7 +95,7 @@ def _added_to(part: Part) -> str:
 
 
 def _adding(kernel: triton.Kernel) -> Iterator[tuple[str, Sequence[ast.expr], ast.AST]]:
-    """Yield what adds, with what it adds up: functions of Triton with their operands, names that loops add to."""
+    """Yield accumulations with their operands: Triton's functions, and names that loops add to."""
     for call in kernel.calls("sum", "cumsum", "dot"):
         name = kernel.language_name(call)
         yield f"tl.{name}", call.args[: 2 if name == "dot" else 1], call
@@ -108,7 +108,7 @@ def _adding(kernel: triton.Kernel) -> Iterator[tuple[str, Sequence[ast.expr], as
 def _told(
     kernel: triton.Kernel, half: bool, name: str, values: Sequence[ast.expr], where: ast.AST
 ) -> tuple[ast.AST, str, tuple[Fix, ...]] | None:
-    """Return where a sum in half precision gets its type, in words, and the edits by which it is one in float32.
+    """Return in words where a half-precision sum gets its type, and the edits that make it float32.
 
     Where all that the task gives is `half`, loads are, and a product of halves is no loss.
     """
@@ -139,7 +139,7 @@ def _floats(context: Context) -> set[str]:
 
 
 def _exactly(source: Source, call: ast.Call) -> tuple[Edit, ...]:
-    """Return the edit by which a `tl.dot` multiplies in full float32; none where it says so."""
+    """Return the edit that makes a `tl.dot` multiply in full float32; none where it already does."""
     words = {word.arg: word for word in call.keywords}
     asked = words.get("input_precision") or words.get("allow_tf32")
     if asked is not None:

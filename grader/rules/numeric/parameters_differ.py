@@ -21,11 +21,11 @@ from grader.source.analysis.reference_text import Reference, last_name, referenc
 from grader.source.code_edits import delete_statement, fix
 
 Claim = tuple[ast.AST, str, Confidence, tuple[Fix, ...]]
-"""Where weights are made, what is said of that, how sure that is, and the fix."""
+"""Place of the weights' creation, sentence, confidence, and fix."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for parameters of its own making where the reference has a layer."""
+    """Look for own parameters where the reference has a layer."""
     reference, model = reference_of(source, context), source.module.classes.get("ModelNew")
     proof = tuple(item for item in context.evidence if item.code == "own-weights")
     if model is None:
@@ -61,7 +61,7 @@ def _claims(
 
 
 def _drawn_anew(source: Source, model: ast.ClassDef, reference: Reference) -> Iterator[Claim]:
-    """Report a layer's weights that are drawn again where the reference leaves them."""
+    """Report a layer's weights that are redrawn, unlike in the reference."""
     nodes = list(nodes_under(model))
     for node in nodes if "init." not in reference.text else ():
         called = isinstance(node, ast.Call) and DRAWS.fullmatch(ast.unparse(node.func))
@@ -77,7 +77,7 @@ def _drawn_anew(source: Source, model: ast.ClassDef, reference: Reference) -> It
 def _drawn_otherwise(
     model: ast.ClassDef, reference: Reference, missing: list[str]
 ) -> Iterator[Claim]:
-    """Report parameters that no layer draws, where the reference has layers that the answer lacks."""
+    """Report own parameters in place of layers of the reference."""
     alike = {name: draw(node) for name, node in parameters(reference.tree)}
     theirs, own = biases(reference.tree), biases(model)
     has = f"{len(own)} of them" if own else "none"

@@ -13,7 +13,7 @@ STATISTIC = re.compile(r"(?:running|moving|bn\d*|batch_?norm\d*)_(mean|var)$")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for running statistics that are used whatever the mode is."""
+    """Look for running statistics that are used in any mode."""
     reference, model = reference_of(source, context), source.module.classes.get("ModelNew")
     if reference is None or model is None or not reference.has("BatchNorm", "InstanceNorm"):
         return
@@ -54,7 +54,7 @@ def _passed_on(model: ast.ClassDef) -> ast.expr | None:
 
 
 def _is_running_statistic(value: ast.expr) -> bool:
-    """Whether a value is a layer's running statistics, as they are or in another form."""
+    """Whether a value is a layer's running statistics, possibly converted."""
     match value:
         case ast.Attribute(attr=name) if STATISTIC.search(name):
             return True

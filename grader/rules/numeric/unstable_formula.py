@@ -23,7 +23,7 @@ TANH_ERROR = 5e-3
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for sums of exponentials without a maximum in Triton, GELU in its tanh form, and fast mathematics."""
+    """Look for Triton sums of exponentials without a maximum, the tanh form of GELU, and fast mathematics."""
     reference = reference_of(source, context)
     for unit in source.cuda:
         for function in unit.functions:
@@ -63,7 +63,7 @@ def _in_triton(source: Source, *, wrong: bool) -> Iterator[Finding]:
 
 
 def _is_lowered(kernel: triton.Kernel, part: ast.AST) -> bool:
-    """Whether a maximum, or what is no input, is taken off at a part of an exponent."""
+    """Whether a maximum, or a value that isn't an input, is subtracted in a part of an exponent."""
     match part:
         case ast.Call():
             return kernel.language_name(part) in BOUNDED
@@ -84,7 +84,7 @@ def _less_the_maximum(source: Source, call: ast.Call, total: ast.Call) -> tuple[
 def _gelu(
     unit: Unit, function: Function, reference: Reference | None, context: Context
 ) -> Iterator[Finding]:
-    """Report GELU's tanh form where the reference takes the exact one."""
+    """Report GELU's tanh form where the reference uses the exact one."""
     if reference is None or not reference.has("GELU", "gelu") or OWN_TANH.search(reference.text):
         return
     wrong = [item for item in wrong_results(context) if item.kind == "mismatch"]
@@ -101,7 +101,7 @@ def _gelu(
 
 
 def _is_small(item: Evidence) -> bool:
-    """Whether GELU's tanh form, or what a norm after it makes of it, can be all that is wrong."""
+    """Whether GELU's tanh form, possibly amplified by a later norm, can explain all errors."""
     error = values_of(item).max_error
     few = error is not None and error < TANH_ERROR
     return item.code == "half-precision" or (item.code == "values" and few)

@@ -50,7 +50,7 @@ def _by_one_less(unit: Unit, part: Binary) -> Iterator[Finding]:
 
 
 def _is_variance(part: Binary) -> bool:
-    """Whether a root is taken of it, epsilon or not, or its name says so; running statistics do divide by n - 1."""
+    """Whether it is under a root, with or without epsilon, or named a variance; running statistics do divide by n - 1."""
     if "running" in text(statement(part.node)).lower():
         return False
     for outer in around(part.node):

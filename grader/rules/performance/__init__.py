@@ -1,1 +1,1 @@
-"""Performance: what costs time."""
+"""PRF: performance."""

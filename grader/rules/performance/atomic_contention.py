@@ -12,11 +12,11 @@ from grader.source.divergence import depends_on_thread, varying_variables
 from grader.source.nodes import around, names_in, text
 
 ONE_OF = re.compile(r"==|!|%|(?<!&)&(?!&)|<=?\s*\w*\d")
-"""What lets one thread of several on: `threadIdx.x == 0`, `lane < 8`."""
+"""Patterns of conditions that admit few threads: `threadIdx.x == 0`, `lane < 8`."""
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
-    """Look for atomics on one address that each thread of a block comes to."""
+    """Look for atomics on one address that each thread of a block executes."""
     for unit in source.cuda:
         for kernel in unit.kernels:
             own = varying_variables(kernel.node) | {"threadIdx"}
@@ -33,7 +33,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 
 
 def _singles_out(node: Node) -> bool:
-    """Whether a branch lets but a few threads of a block on, as no comparison with a size does."""
+    """Whether a branch admits only a few threads of a block, unlike a comparison with a size."""
     condition = node.child_by_field_name("condition") if node.type == "if_statement" else None
     few = condition is not None and ONE_OF.search(text(condition))
     return condition is not None and bool(few) and depends_on_thread(condition)

@@ -1,4 +1,4 @@
-"""PRF017: a Triton kernel is compiled anew for each size of its inputs, which it needs at no place as a constant."""
+"""PRF017: a Triton kernel is recompiled for each size of its inputs, though it doesn't need the size as a constant."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ FEW = re.compile(r"next_power_of_2|\bmin\(|\bmax\(|self\.|weight|kernel|filter|\
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look at each parameter marked `tl.constexpr` that a launch gives a length of its inputs to."""
+    """Check each `tl.constexpr` parameter that gets a length of the inputs in a launch."""
     del context
     for launch in launches(source):
         kernel, given = launch.kernel, launch.arguments
@@ -36,7 +36,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _is_measured(source: Source, launch: Launch, name: str) -> bool:
-    """Whether a launch gives a parameter a tensor's length, as it is written or as the name there was made."""
+    """Whether a launch's argument is a tensor's length, directly or through a name."""
     value = launch.arguments[name]
     host = launch.host if isinstance(value, ast.Name) else None
     made = assignments(host, source.text(value)) if host else ()

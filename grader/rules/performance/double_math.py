@@ -70,7 +70,7 @@ def _slow(function: Function) -> Iterator[tuple[Node, str]]:
 
 
 def _divisor(part: cpp.Part) -> cpp.Name | None:
-    """Return what an element is divided by."""
+    """Return an element's divisor."""
     match part:
         case cpp.Binary(op="/", left=left, right=cpp.Name() as name):
             return name if any(isinstance(p, cpp.Subscript) for p in cpp.walk(left)) else None

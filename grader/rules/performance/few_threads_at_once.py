@@ -1,4 +1,4 @@
-"""PRF005: few threads run at once: very many small blocks, a single one, blocks of one thread, or blocks that take too much each."""
+"""PRF005: few threads run at once: many tiny blocks, one block, one thread a block, or blocks with too many resources."""
 
 from collections.abc import Iterator
 from math import prod
@@ -17,17 +17,17 @@ ALONE = (
     "threads share the loop"
 )
 SHARED, REGISTERS, WARPS = 233_472, 65_536, 64
-"""What a multiprocessor of an H100 has: bytes of shared memory, registers, resident warps."""
+"""Resources of an H100 multiprocessor: bytes of shared memory, registers, resident warps."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look at the number of blocks, their size, what a thread of them does, and how many fit on a multiprocessor."""
+    """Check the number of blocks, their size, the work of a thread, and the occupancy."""
     yield from _blocks(source, context)
     yield from _resident(source, context)
 
 
 def _blocks(source: Source, context: Context) -> Iterator[Finding]:
-    """Look at the number of blocks, their size, and what a thread of them does."""
+    """Check the number of blocks, their size, and the work of a thread."""
     seen: set[str] = set()
     for case in cases(source, context, "full", "main"):
         if case.kernel in seen:
@@ -43,7 +43,7 @@ def _blocks(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _tiny(case: Case) -> str:
-    """Say that a block of barriers works on a handful of elements."""
+    """Report a block with barriers that works on a handful of elements."""
     blocks, barriers = prod(size or 1 for size in case.launch.grid), case.function.text.count("__syncthreads")  # fmt: skip
     few = case.sizes.real and case.threads <= 64 and blocks >= MANY
     if not few or barriers < 2:
@@ -55,7 +55,7 @@ def _tiny(case: Case) -> str:
 
 
 def _single(case: Case) -> str:
-    """Say that one block walks over everything, however much that is, by the text and not by the host's loops."""
+    """Report one block that processes everything, of any size, by the kernel's own loops."""
     if case.launch.grid != (1, 1, 1) or not _is_one(case, 0):
         return ""
     loads = [case.tensor(one.parameter) for one in case.accesses if one.kind == "load"]
@@ -71,7 +71,7 @@ def _single(case: Case) -> str:
 
 
 def _is_lonely(case: Case) -> bool:
-    """Whether the text gives each of many blocks one thread, which walks over what others could share."""
+    """Whether each of many blocks has one thread, which loops over work that several could share."""
     return case.threads == 1 and _walks(case) and _is_one(case, 1) and not _is_one(case, 0)
 
 
@@ -80,14 +80,14 @@ def _walks(case: Case) -> bool:
 
 
 def _is_one(case: Case, which: int) -> bool:
-    """Whether the text says one block (0), or one thread (1)."""
+    """Whether the text launches one block (0), or one thread (1)."""
     size = resolve(case.launch.host, case.launch.call.config[which])
     every = size.items if isinstance(size, Items) else (size,)
     return all(isinstance(one, Number) and one.value == 1 for one in every)
 
 
 def _resident(source: Source, context: Context) -> Iterator[Finding]:
-    """Count the warps that fit on a multiprocessor, by what the compiler and the runs say that a block takes."""
+    """Count the warps that fit on a multiprocessor, from the block's resources in the build and the runs."""
     for unit in source.cuda:
         for kernel in unit.kernels:
             used = next((one for one in context.resources if kernel.name in one.kernel), None)
@@ -99,7 +99,7 @@ def _resident(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _limits(kernel: str, used: KernelResources, ran: Launch) -> Iterator[str]:
-    """Yield what keeps most of a multiprocessor's warps away, and what spills."""
+    """Yield the resources that limit occupancy, and spills."""
     warps, taken = -(-prod(ran.block) // 32), ran.shared_bytes + used.shared_bytes
     resident = min(WARPS, warps * (SHARED // max(taken, 1)))
     of = f"{{}} of {WARPS} warps fit on a multiprocessor"

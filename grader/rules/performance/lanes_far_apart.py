@@ -8,11 +8,12 @@ from grader.source.analysis.traffic import spread
 from grader.source.analysis.triton import Access, Kernel, kernels
 
 MOST_OF_NEAR = 20
-"""Sectors that an access of a warp takes where each lane begins 16 bytes after the one before, and some more: a lane holds that much of a row."""
+"""Most sectors of a warp access whose lanes are 16 bytes apart, with a margin, as a lane may hold that much of a
+row."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for accesses of which nearly each lane needs a sector of its own, by addresses that no memory gave."""
+    """Look for accesses where nearly each lane needs its own sector, with computed addresses."""
     for kernel in kernels(source):
         for access in kernel.accesses:
             seen = spread(context, access.call.lineno, MOST_OF_NEAR)
@@ -28,7 +29,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _by_index(kernel: Kernel, access: Access) -> bool:
-    """Whether what was loaded says where to access: a table's rows lie where they lie."""
+    """Whether a loaded value determines the address, as for a table's rows."""
     parts = kernel.made_of(access.pointer)
     return any(isinstance(one, ast.Call) and kernel.language_name(one) == "load" for one in parts)
 

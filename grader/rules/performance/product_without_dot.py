@@ -25,7 +25,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _summed_in_loops(kernel: Kernel) -> Iterator[ast.BinOp]:
-    """Yield the products that loops add to what they carry on: `acc += a[:, None] * b[None, :]`."""
+    """Yield the products that loops accumulate: `acc += a[:, None] * b[None, :]`."""
     for loop in (node for node in ast.walk(kernel.node) if isinstance(node, ast.For)):
         for node in ast.walk(loop):
             added = isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
@@ -45,7 +45,7 @@ def _is_product(node: ast.expr) -> bool:
 
 
 def _axes(kernel: Kernel, node: ast.expr) -> tuple[bool, ...]:
-    """Return which axes of a block an operand is given by `[:, None]`, where it is a block that was loaded; else none."""
+    """Return the axes that `[:, None]` gives an operand, if it is a loaded block; else none."""
     if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
         return ()
     loaded = any(kernel.language_name(part) == "load" for part in kernel.made_of(node.value))

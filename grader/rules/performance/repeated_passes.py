@@ -1,4 +1,4 @@
-"""PRF004: memory is gone over once more than needed: read twice, or filled before it is written."""
+"""PRF004: an unnecessary pass over memory: it is read twice, or filled before it is written."""
 
 from collections.abc import Iterator
 
@@ -39,7 +39,7 @@ def _reads(source: Source) -> Iterator[Finding]:
 
 
 def _pairs(kernel: Function) -> Iterator[tuple[Access, Access]]:
-    """Yield loads that are written alike in different loops of one head."""
+    """Yield equal loads in different loops with the same head."""
     first: dict[tuple[str, ...], tuple[Access, Node]] = {}
     for one in accesses(kernel):
         loop = next(enclosing_loops(one.node), None) if one.kind == "load" else None
@@ -52,7 +52,7 @@ def _pairs(kernel: Function) -> Iterator[tuple[Access, Access]]:
 
 
 def _moved_names(loop: Node) -> set[str]:
-    """Return the names that are others in each turn of a loop."""
+    """Return the names that change in each iteration."""
     return names_in(loop.child_by_field_name("update")) | {one.name for one in definitions(loop)}
 
 
@@ -76,7 +76,7 @@ def _fills(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _is_complete(case: Case, one: Access) -> bool:
-    """Whether each thread of the grid stores the element of its own number, and the kernel does nothing else with the buffer."""
+    """Whether each thread of the grid stores the element of its own index, and the kernel doesn't use the buffer otherwise."""
     kinds = {other.kind for other in case.accesses if other.parameter == one.parameter}
     index = one.node.child_by_field_name("indices")
     name = text(index).strip("[]() ")

@@ -1,4 +1,4 @@
-"""PRF007: numbers are loaded one at a time."""
+"""PRF007: elements are loaded one at a time."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from grader.source.statements import enclosing_loops
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for loads in loops of which a run's lanes took neighbouring floats."""
+    """Look for loads in loops with coalesced float accesses in a run."""
     for unit in source.cuda:
         for kernel in unit.kernels:
             loads = [one for one in accesses(kernel) if one.kind == "load"]
@@ -33,7 +33,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _strides(loop: Node) -> bool:
-    """Whether a loop goes on by more than one."""
+    """Whether a loop's step is larger than one."""
     return "+=" in text(loop.child_by_field_name("update"))
 
 

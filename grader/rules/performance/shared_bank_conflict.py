@@ -12,7 +12,7 @@ from grader.source.nodes import text
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for lines at which a run's warps took at least four turns, the worst of each kernel."""
+    """Look for lines at which a run's warps needed at least four passes, the worst of each kernel."""
     for unit in source.cuda:
         for kernel, first, last in spans(source):
             lines = {one.line for one in context.counts if first <= one.line <= last}

@@ -12,7 +12,7 @@ APART = 8
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for lines of which a run's warps took four times the sectors that they need."""
+    """Look for lines at which a run's warps used four times the necessary sectors."""
     for unit in source.cuda:
         for kernel in unit.kernels:
             at = [(unit.place(one.node), one.parameter) for one in accesses(kernel)]

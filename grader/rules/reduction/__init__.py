@@ -1,1 +1,1 @@
-"""Reductions: whose partial results reach the total."""
+"""RED: reductions."""

@@ -1,4 +1,4 @@
-"""RED007: lanes that a mask leaves out take part in a reduction."""
+"""RED007: masked-off lanes take part in a reduction."""
 
 import ast
 import math
@@ -28,7 +28,7 @@ WINS = {-math.inf: ", the result where all values are smaller", math.inf: ", the
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Follow what each reduction takes back to masked loads, and ask what their padded lanes hold."""
+    """Follow each reduction's operand back to masked loads, and check their padding values."""
     wrong = wrong_results(context)
     for kernel in kernels(source):
         for call in kernel.calls(*NEUTRAL):
@@ -42,7 +42,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _is_least(kernel: Kernel, call: ast.Call, lane: Lane) -> bool:
-    """Whether a padded lane's 0 is the least of what a maximum is taken of, as sizes and squares are."""
+    """Whether a padding of 0 is neutral for a maximum of non-negative values, such as sizes and squares."""
     of_largest = kernel.language_name(call) in {"max", "argmax"}
     return of_largest and lane.number == 0 and is_never_negative(kernel, call.args[0])
 
@@ -98,7 +98,7 @@ def _fixes(
 
 
 def _conditions(kernel: Kernel, call: ast.Call, mask: str) -> list[str]:
-    """Return what may say which lanes count: the mask of a row; of several axes each condition along the one that is reduced."""
+    """Return the possible conditions of valid lanes: a row's mask; with several axes, each condition along the reduced one."""
     axis = next((ast.unparse(w.value) for w in call.keywords if w.arg == "axis"), "1")
     if "[" not in mask or axis not in {"0", "1"}:
         return [mask]

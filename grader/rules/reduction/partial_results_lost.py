@@ -1,4 +1,4 @@
-"""RED002: partial results never reach what is stored."""
+"""RED002: partial results never reach the stored result."""
 
 from collections.abc import Iterable, Iterator
 
@@ -23,12 +23,12 @@ WARP = 32
 CODES = frozenset(
     {"constant-factor", "row-factor", "zeros", "one-value", "constant-offset", "partial"}
 )
-"""The patterns of wrong values that a lost part of a sum leaves."""
+"""Patterns of wrong values from a lost part of a sum."""
 FORMS = frozenset({"shape", "dtype", "device", "count", "type"})
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look at what becomes of values that warps have reduced, and at the loops of reductions."""
+    """Check the use of warp-reduced values, and the loops of reductions."""
     if _is_wrong(context):
         found = (one for case in cases(source, context) for one in _of_warps(case))
         yield from _with_result(once(found), context)
@@ -36,7 +36,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _of_warps(case: Case) -> Iterator[Finding]:
-    """Say that nothing joins what the warps of a block have reduced, or that one lane keeps it."""
+    """Report that the warps' results are not combined, or stay in one lane."""
     steps = warp_steps(case.unit, case.function)
     if case.threads > WARP and is_unjoined(steps):
         yield RULE.finding(
@@ -57,20 +57,20 @@ def _of_warps(case: Case) -> Iterator[Finding]:
 
 
 def _is_wrong(context: Context) -> bool:
-    """Whether results have other values than the reference's, and the right form."""
+    """Whether results have the right form and wrong values."""
     wrong = wrong_results(context)
     return bool(wrong) and not any(item.code in FORMS for item in wrong)
 
 
 def _with_result(findings: Iterable[Finding], context: Context) -> Iterator[Finding]:
-    """Attach the wrong result's pattern to what the text says; alone it proves no line."""
+    """Attach the wrong result's pattern to a finding on the text; alone it proves no line."""
     seen = tuple(item for item in context.seen("mismatch", "probe") if item.code in CODES)
     for finding in findings:
         yield finding.model_copy(update={"evidence": (*finding.evidence, *seen)})
 
 
 def _loops(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for steps that take another value than the running total, or leave threads out."""
+    """Look for steps that use another value than the running total, or leave threads out."""
     found: dict[tuple[str, int], Finding] = {}
     odd = tuple(_odd_steps(source, context))
     for case in cases(source, context):
@@ -128,7 +128,7 @@ def _exchange_fixes(case: Case, halving: Halving, target: str, value: Name) -> t
 
 
 def _unread_sums(case: Case) -> Iterator[Finding]:
-    """Report sums that nothing ever reads, in kernels that reduce."""
+    """Report sums that are never read, in kernels that reduce."""
     parts = list(walk(case.function.code))
     sums = [p for p in parts if isinstance(p, Assign) and isinstance(p.target, Name)]
     for start in (p for p in parts if isinstance(p, Declare)):

@@ -1,4 +1,4 @@
-"""RED004: a halving tree over a number of threads that is no power of two."""
+"""RED004: a halving tree over a number of threads that isn't a power of two."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from grader.source.nodes import descendants, names_in, text
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Compare the trees of a kernel with the block sizes that it is launched with."""
+    """Compare the trees of a kernel with the block sizes of its launches."""
     done: set[tuple[str, int]] = set()
     for case in cases(source, context, "main", "odd"):
         threads = case.launch.threads or 1
@@ -25,7 +25,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _drops(case: Case, halving: Halving) -> bool:
-    """Whether it is a tree over the block, which takes cells at the counter's distance; one from a number on is of another size."""
+    """Whether it is a tree over the block, with cells at the counter's distance; one that starts at a number has another size."""
     parts, start = list(cpp.walk(halving.loop.body)), halving.start
     called = {p.name for p in cpp.walk(case.function.code) if isinstance(p, cpp.Call)}
     if start is None or halving.doubling or halving.function.name not in {case.kernel, *called}:
@@ -74,7 +74,7 @@ def _block_size(case: Case) -> Node | None:
 
 
 def _any_size(case: Case, halving: Halving) -> tuple[Fix, ...]:
-    """Let the tree take care of odd counts: halve upwards, and look whether the partner exists."""
+    """Make the tree handle odd counts: halve upwards, and check that the partner exists."""
     node, k, step = halving.loop.node, halving.counter, halving.loop.step
     init, test = node.child_by_field_name("initializer"), node.child_by_field_name("condition")
     if not isinstance(step, cpp.Assign) or init is None or test is None:

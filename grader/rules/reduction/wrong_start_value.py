@@ -1,4 +1,4 @@
-"""RED005: a running value starts at a number that isn't neutral, or isn't set."""
+"""RED005: an accumulator starts at a non-neutral number, or uninitialised."""
 
 from collections.abc import Iterator
 
@@ -22,11 +22,11 @@ NEUTRAL = {
     "min": ("minimum", "INFINITY", "where all values are larger, it is the result"),
     "product": ("product", "1.0f", "the result is always 0"),
 }
-"""What each fold is called, where it starts, and what another start does."""
+"""Name of each fold, its neutral start, and the effect of another start."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look at the accumulators of device functions, and at what runs showed of them."""
+    """Check the accumulators of device functions, and evidence of runs on them."""
     yield from _text(source, context)
     yield from report_by_line(RULE, observed_evidence(context, "uninit-local"))
 
@@ -57,7 +57,7 @@ def _accumulator(
     every = () if start.reference else found.get(start.name, ())
     signs = {fold for fold, operand in every if _never_negative(_declared_as(function, operand))}
     for fold, operand in every:
-        if fold in signs:  # what is folded in besides merges the parts of the same values
+        if fold in signs:  # a further fold merges parts of the same values
             continue
         wrong = _wrong(fold, _plain(start.init), _declared_as(function, operand))
         if wrong:
@@ -75,7 +75,7 @@ def _accumulator(
 
 
 def _declared_as(function: Function, operand: cpp.Expr) -> cpp.Expr:
-    """Return what a variable is declared as, where that is all that it ever is."""
+    """Return a variable's initialiser, if it is its only value."""
     if not isinstance(operand, cpp.Name):
         return operand
     parts = list(cpp.walk(function.code))
@@ -94,7 +94,7 @@ def _plain(expr: cpp.Expr) -> cpp.Expr:
 
 
 def _wrong(fold: str, value: cpp.Expr, operand: cpp.Expr) -> str:
-    """Return how the start is called where it is wrong for the fold; empty where it is neutral."""
+    """Return words for a start that is wrong for the fold; empty where it is neutral."""
     if isinstance(value, cpp.Name) and fold == "max" and value.id in SMALLEST:
         return f"{value.id}, the smallest positive number"
     sign = -1 if isinstance(value, cpp.Unary) and value.op == "-" else 1
@@ -107,7 +107,7 @@ def _wrong(fold: str, value: cpp.Expr, operand: cpp.Expr) -> str:
 
 
 def _known_sign(operand: cpp.Expr) -> bool:
-    """Whether a value that is folded in can't be negative, or is made of no variable."""
+    """Whether a folded value can't be negative, or is constant."""
     names = any(isinstance(part, cpp.Name) for part in cpp.walk(operand))
     return not names or _never_negative(operand)
 
@@ -122,7 +122,7 @@ def _never_negative(operand: cpp.Expr) -> bool:
 
 
 def _unset(unit: Unit, function: Function, start: cpp.Declare) -> Iterator[Finding]:
-    """Report a scalar that is added to before anything is assigned to it."""
+    """Report a scalar that is added to before its first assignment."""
     first = _first_use(function, start)
     if start.type in SCALARS and not start.extern and first is not None:
         end, alone = start.node.end_byte - 1, len(start.node.children_by_field_name("declarator")) == 1  # fmt: skip
@@ -151,7 +151,7 @@ def _first_use(function: Function, start: cpp.Declare) -> cpp.Assign | None:
 
 
 def _reads(part: cpp.Assign, name: str) -> bool:
-    """Whether an assignment computes with the variable's value (it isn't handed on to be set)."""
+    """Whether an assignment computes with the variable's value (rather than passing it to be set)."""
     inner = list(cpp.walk(part.value))
     operands = [side for p in inner if isinstance(p, cpp.Binary) for side in (p.left, p.right)]
     operands += [

@@ -1,4 +1,4 @@
-"""SEC004: code is hidden from whoever reads the file."""
+"""SEC004: code is hidden from the reader."""
 
 import ast
 import math
@@ -60,7 +60,7 @@ def _entropy(text: str) -> float:
 
 
 def _feeds_code(code: PythonCode, call: ast.Call) -> bool:
-    """Whether what is decoded is run: it stands inside exec, eval, compile or a build."""
+    """Whether decoded text is executed: inside exec, eval, compile or a build."""
     return any(
         isinstance(around, ast.Call)
         and (

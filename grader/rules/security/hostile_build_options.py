@@ -1,4 +1,4 @@
-"""SEC003: the build itself is made to read or run what is not the submission's."""
+"""SEC003: the build reads or runs files outside the submission."""
 
 import re
 from collections.abc import Iterator

@@ -14,7 +14,7 @@ from grader.source.python_code import PythonCode, constant_text
 
 NAMES = read_names(__file__)
 BEGINS, CALLS = read_names(__file__, "begins"), read_names(__file__, "calls")
-"""What calls do, by how their full names begin, or by these."""
+"""Effects of calls, by prefix of the full name or by exact name."""
 NATIVE = {name: does for does, names in read_names(__file__, "native").items() for name in names}
 
 SOURCES = (".cu", ".cpp", ".cuh", ".h", ".so")
@@ -47,7 +47,7 @@ def _effects(source: Source, code: PythonCode) -> Iterator[Finding]:
 
 
 def _what(code: PythonCode, name: str, call: ast.Call) -> tuple[Severity, str] | None:
-    """Return how grave a call is and what it does; None for a harmless one."""
+    """Return the severity and effect of a call; None for a harmless one."""
     found = [what for what, prefixes in BEGINS.items() if name.startswith(prefixes)]
     found += [what for what, names in CALLS.items() if name in names]
     if found:
@@ -98,7 +98,7 @@ def _native_effects(unit: Unit) -> Iterator[Finding]:
 
 
 def _imported_functions(source: Source, context: Context) -> Iterator[Finding]:
-    """Report what the built extension calls and its text does not, and what it defines in CUDA's place."""
+    """Report functions that the built extension calls but its text does not, and those that it defines in CUDA's place."""
     called = {call.name for unit in source.units for call in unit.calls} & IN_EXTENSION
     for item in context.seen("link"):
         name = item.details.name if isinstance(item.details, LinkedName) else ""
@@ -113,7 +113,7 @@ def _imported_functions(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _memory(source: Source, code: PythonCode) -> Iterator[Finding]:
-    """Report raw memory and descriptors; what is done with them decides whether it rejects."""
+    """Report raw memory and descriptors; their use decides whether the finding rejects."""
     for name, call in code.calls:
         reaches = of_python(code, name, call)
         looks = name.startswith(NAMES["memory"]) or name in NAMES["descriptors"]

@@ -1,4 +1,4 @@
-"""STY002: a comment says what the code does not do."""
+"""STY002: a comment contradicts the code."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ ONE_THREAD = re.compile(r"(?:lane|tid|threadIdx\.x)\w*\s*==\s*0")
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
-    """Compare comments that name sizes, or say where data goes, with the code beside them."""
+    """Compare comments on sizes or on the destination of data with the code beside them."""
     for unit in source.cuda:
         for kernel in unit.kernels:
             for comment in descendants(kernel.node, "comment"):
@@ -34,7 +34,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 
 
 def _size(source: Source, unit: Unit, kernel: Kernel, comment: Node) -> str:
-    """Say what a comment on the line of a shared array gets wrong of its size."""
+    """Report a wrong size in a comment on a shared array's line."""
     line = comment.start_point[0]
     array = next((one for one in kernel.shared if one.node.end_point[0] == line), None)
     if array is None or array.extern:
@@ -59,7 +59,7 @@ def _off(found: re.Match[str], count: int, element: int) -> bool:
 
 
 def _claim(kernel: Kernel, comment: Node) -> str:
-    """Say what the statements below a comment don't do, up to the next comment or barrier."""
+    """Report a comment's claim that the statements below it don't fulfil, up to the next comment or barrier."""
     below: list[Node] = []
     here = comment.next_named_sibling
     while here is not None and here.type != "comment" and "__syncthreads" not in text(here)[:20]:
@@ -74,7 +74,7 @@ def _claim(kernel: Kernel, comment: Node) -> str:
 
 
 def _stores(statement: Node) -> bool:
-    """Whether a statement stores into an array, or hands something to a function that may."""
+    """Whether a statement stores into an array, or passes it to a function that may."""
     stored = (
         n.child_by_field_name("left") for n in descendants(statement, "assignment_expression")
     )

@@ -12,7 +12,7 @@ from grader.source.nodes import around, descendants, text
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
-    """For each barrier of a kernel's own block, compare what stands on its two sides."""
+    """For each barrier in a kernel's own body, compare the accesses on its two sides."""
     for unit in source.cuda:
         loud = {f.name for f in unit.device_functions if not _quiet(f.node)}
         for kernel in unit.kernels:
@@ -22,7 +22,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 
 
 def _quiet(node: Node) -> bool:
-    """Whether a device function keeps away from shared memory and barriers."""
+    """Whether a device function uses neither shared memory nor barriers."""
     return not any(m in text(node) for m in ("__shared__", "__syncthreads", "*", "[", "asm"))
 
 

@@ -1,4 +1,4 @@
-"""STY001: something is declared and never used."""
+"""STY001: a name is declared and never used."""
 
 import ast
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 
 
 def _is_unused(unit: Unit, function: Function, name: str) -> bool:
-    """Whether a function names something where it is declared only, and not to say that it isn't used."""
+    """Whether a function names something only in its declaration, without marking it as unused."""
     start, end = function.node.start_byte, function.node.end_byte
     named = unit.names.get(name, ())
     uses = sum(start <= node.start_byte < end for node in named)
@@ -60,7 +60,7 @@ def _declared_name(declarator: Node) -> Node | None:
 
 
 def _is_harmless(declaration: Node, declarator: Node) -> bool:
-    """Whether a declaration does nothing by itself: no object whose constructor acts, and no loop's counter."""
+    """Whether a declaration has no effect: no object with an active constructor, and no loop counter."""
     kind = canonical(text(declaration.child_by_field_name("type")))
     pointer = declarator.type == "pointer_declarator" or "*" in text(declarator).split("=")[0]
     extern = any("extern" in text(child) for child in declaration.children[:2])

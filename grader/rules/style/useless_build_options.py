@@ -49,7 +49,7 @@ def _flags(source: Source, extension: Extension, name: str) -> Iterator[Finding]
 
 
 def _why(extension: Extension, flag: str) -> str:
-    """Say why a flag does nothing; empty where it does something."""
+    """Return why a flag has no effect; empty where it has one."""
     if not flag.strip():
         return "an empty flag does nothing"
     if flag == "-DWITH_CUDA":

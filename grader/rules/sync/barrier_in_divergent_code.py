@@ -15,7 +15,7 @@ from grader.source.statements import child_of, insert_after, statement
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Report the barriers that a run saw a part of the block come to, each once; an exchange that holds it up is SYN004's."""
+    """Report the barriers that only a part of a block reached in a run, each once; a blocking exchange is SYN004's."""
     seen = by_line(observed_evidence(context, "divergence", "exited"))
     held_up, fed = any(exchange_at(source, line) for line in seen), starved_reads(source, context)
     for line, items in seen.items():
@@ -29,7 +29,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _finding(parting: Parting | None, items: Sequence[Evidence]) -> Finding:
-    """Name the branch that keeps threads away; without one they have left before, and GPUs carry on with that."""
+    """Report the branch that excludes threads; without one they returned before, which GPUs tolerate."""
     harmless = all(item.code in FORGIVEN for item in items)
     if parting is None or parting.branch is None:
         weight: Severity = "warning" if harmless else "error"
@@ -44,7 +44,7 @@ def _finding(parting: Parting | None, items: Sequence[Evidence]) -> Finding:
 
 
 def _add_starved_reads(finding: Finding, reads: Sequence[Evidence]) -> Finding:
-    """Return the finding that threads left, with the reads of what they then never stored."""
+    """Return the finding that threads returned, with reads of memory that they never stored."""
     line = reads[0].place.line if reads[0].place else 0
     said = f"{finding.message.rstrip('.')}."
     if line and "never stored" not in said:
@@ -54,7 +54,7 @@ def _add_starved_reads(finding: Finding, reads: Sequence[Evidence]) -> Finding:
 
 
 def _hoist(parting: Parting, branch: Node) -> tuple[Fix, ...]:
-    """Move the barrier behind the branch that keeps threads away."""
+    """Move the barrier after the branch that excludes threads."""
     if branch.type != "if_statement":
         return ()
     unit, here = parting.unit, statement(parting.where)

@@ -1,4 +1,4 @@
-"""SYN006: a block uses what other blocks of the same launch compute."""
+"""SYN006: a block uses results of other blocks of the same launch."""
 
 from collections.abc import Iterator
 
@@ -9,13 +9,13 @@ from grader.source.analysis.races import is_within_program
 
 
 def check(_source: Source, context: Context) -> Iterator[Finding]:
-    """Report races between blocks, and blocks that wait for each other, once a line."""
+    """Report races between blocks, and blocks that wait for each other, once for each line."""
     proof = (*_inside(context), *observed_evidence(context, "grid"))
     yield from report_by_line(RULE, proof)
 
 
 def _inside(context: Context) -> Iterator[Evidence]:
-    """Yield the races, but of accesses that ran out of their own buffer into another one."""
+    """Yield the races, except for accesses that ran out of their own buffer into another one."""
     outside = {
         item.place.line for item in observed_evidence(context, "oob") if item.place is not None
     }

@@ -1,4 +1,4 @@
-"""SYN002: threads use shared memory without meeting in between."""
+"""SYN002: threads use shared memory without a barrier in between."""
 
 import ast
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from grader.source.code_edits import insert_line_before
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for conflicting accesses of one barrier interval, by threads of one warp or several."""
+    """Look for conflicting accesses in one barrier interval, by threads of one warp or several."""
     seen, volatile = observed_evidence(context, "race"), observed_evidence(context, "race-volatile")
     for items in join_races((*seen, *volatile, *_too_early(context, seen))):
         first = next((one for one in items if _reads_too_early(one)), items[0])
@@ -26,7 +26,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _of_programs(source: Source, context: Context) -> Iterator[Finding]:
-    """Yield the races of one Triton program's warps: the compiler puts barriers between uses of shared memory alone."""
+    """Yield the races between warps of one Triton program: the compiler inserts barriers only for shared memory."""
     seen = tuple(filter(is_within_program, observed_evidence(context, "global-race")))
     for first, *others in join_races(seen):
         at = first.place
@@ -46,7 +46,7 @@ def _of_programs(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _lacking(race: Evidence) -> str:
-    """Return what would order the accesses of a race within a program; no barrier orders those of one store."""
+    """Return the fixes that order the accesses of a race within a program; no barrier orders those of one store."""
     once = isinstance(race.details, Race) and race.details.conflict == "write-write"
     if once and race.place and all(one.line == race.place.line for one in race.related):
         return "the elements that this line stores to overlap"
@@ -54,7 +54,7 @@ def _lacking(race: Evidence) -> str:
 
 
 def _raced_for(source: Source, item: Evidence) -> str:
-    """Return what a race is about: the one shared array that both lines name, if it is one."""
+    """Return the shared array of a race, if both lines name only one."""
     places = (item.place, *item.related)
     lines = {place.line for place in places if place is not None}
     named = [array for unit in source.cuda for array in shared_on(unit, lines)]
@@ -69,7 +69,7 @@ def _raced_for(source: Source, item: Evidence) -> str:
 
 
 def _of_one_value(context: Context) -> Iterator[Finding]:
-    """Yield the lines whose stores race and store one value, where that race is all there is to say."""
+    """Yield the lines with only a race of stores of the same value."""
     racing = lines_of(observed_evidence(context, "race", "global-race"))
     same = (item for item in observed_evidence(context, "same-value") if item.place)
     said = "several threads store the same value here without a barrier between: benign, since it stays whichever store is the last"
@@ -84,7 +84,7 @@ def _reads_too_early(item: Evidence) -> bool:
 
 
 def _too_early(context: Context, seen: tuple[Evidence, ...]) -> Iterator[Evidence]:
-    """Yield reads of what nobody has written yet, on the lines of races: others write it, a barrier later."""
+    """Yield reads of memory that other threads write later, on the lines of races."""
     for item in observed_evidence(context, "uninit"):
         if item.place is not None and item.place.line in lines_of(seen):
             yield item

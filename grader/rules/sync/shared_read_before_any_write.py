@@ -1,4 +1,4 @@
-"""SYN001: shared memory is read that nobody has filled."""
+"""SYN001: unwritten shared memory is read."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _unexplained_reads(source: Source, context: Context) -> Iterator[Evidence]:
-    """Yield the reads that neither a race nor threads that left early explain."""
+    """Yield the reads that neither a race nor early returns explain."""
     races = lines_of(observed_evidence(context, "race"))
     starved = [item for items in starved_reads(source, context).values() for item in items]
     for item in observed_evidence(context, "uninit"):

@@ -14,7 +14,7 @@ OLD = ("__shfl", "__shfl_down", "__shfl_up", "__shfl_xor", "__ballot", "__any", 
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Report the exchanges that a run saw only some of the named lanes come to, each once."""
+    """Report the exchanges that only some of the named lanes reached in a run, each once."""
     for line, items in by_line(observed_evidence(context, "shuffle", "divergence")).items():
         if not (exchange_at(source, line) or any(i.code in GROUPS["shuffle"] for i in items)):
             continue
@@ -33,7 +33,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _without_a_mask(source: Source) -> Iterator[Finding]:
-    """Report exchanges of the old kind, which trusted that the threads of a warp move together."""
+    """Report exchanges without a mask, which rely on warps in lockstep."""
     for unit in source.cuda:
         for call in unit.calls:
             if call.qualified in OLD and call.base is None:
@@ -51,7 +51,7 @@ def _without_a_mask(source: Source) -> Iterator[Finding]:
 
 
 def _of_the_branch(source: Source, parting: Parting, items: Sequence[Evidence]) -> Finding:
-    """Say which exchange waits for lanes in vain, and what keeps them away."""
+    """Report the exchange that waits for absent lanes, and the branch that excludes them."""
     unit, where = parting.unit, parting.where
     line = unit.place(parting.meeting).line
     inner = "" if where is parting.meeting else f" (the shuffle itself is on line {line})"
@@ -67,7 +67,7 @@ def _of_the_branch(source: Source, parting: Parting, items: Sequence[Evidence]) 
 
 
 def _fixes(parting: Parting) -> Iterator[Fix]:
-    """Yield the fixes of an exchange, each with the same of those alike."""
+    """Yield the fixes of an exchange, each with that of similar exchanges."""
     own, *others = (_of_one(one) for one in (parting, *alike(parting)))
     for one in own:
         more = (edit for fixes in others for f in fixes if f.label == one.label for edit in f.edits)

@@ -1,1 +1,1 @@
-"""Small changes of CUDA texts: what an expression, a statement, a launch or host code may have been meant to be."""
+"""Small changes of CUDA texts: alternatives of an expression, a statement, a launch or host code."""

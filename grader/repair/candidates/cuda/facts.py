@@ -1,4 +1,4 @@
-"""What the rows' words ask of an expression of CUDA: what it is, and what it is to the statement, loop, index or launch around it."""
+"""Conditions on CUDA expressions in the rows of rewrites: kind, and role in the statement, loop, index or launch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _is_name(_: Names, node: Node) -> bool:
 
 
 def _is_stored(scope: Names, node: Node) -> bool:
-    """Whether it is the value that is stored to, or added to, an array that the kernel is given."""
+    """Whether it is the value stored or added to an array parameter of the kernel."""
     parent = node.parent
     if scope.on_host or parent is None:
         return False
@@ -42,7 +42,7 @@ def _is_stored(scope: Names, node: Node) -> bool:
 
 
 def _is_value(scope: Names, node: Node) -> bool:
-    """Whether it is a whole real value: assigned, returned, given to a function, or an element in a product."""
+    """Whether it is a complete real value: assigned, returned, passed to a function, or an element in a product."""
     kind = _type_around(node)
     if scope.on_host or scope.kind_of(node) != "real" or is_target(node):
         return False
@@ -54,20 +54,20 @@ def _is_value(scope: Names, node: Node) -> bool:
 
 
 def _is_truncated(scope: Names, node: Node) -> bool:
-    """Whether it is a real number that a cast makes a whole one: what stands behind its point is lost."""
+    """Whether it is a real number that a cast truncates to an integer."""
     outer = node.parent if node.type != "parenthesized_expression" else None
     cast = call_around(node) if outer is not None and outer.type == "argument_list" else outer
     return _WHOLE.match(text(cast)) is not None and scope.kind_of(node) == "real"
 
 
 def _is_added(scope: Names, node: Node) -> bool:
-    """Whether it is a real value that is added to a sum as it is."""
+    """Whether it is a real value that is added to a sum unchanged."""
     plain = node.type in {"identifier", "subscript_expression"} and scope.kind_of(node) == "real"
     return plain and not is_target(node) and parts(node.parent)[1] == "+="
 
 
 def _is_made(scope: Names, node: Node) -> bool:
-    """Whether it is the whole number that a variable is given."""
+    """Whether it is the integer assigned to a variable."""
     return _type_around(node) in GIVING and not is_target(node) and scope.kind_of(node) == "integer"
 
 
@@ -87,7 +87,7 @@ def _is_numeric(scope: Names, node: Node) -> bool:
 
 
 def _in_head(_: Names, node: Node) -> bool:
-    """Whether it stands in the head of a `for`."""
+    """Whether it is in the head of a `for`."""
     for outer in around(node):
         if outer.type == "for_statement":
             body = outer.child_by_field_name("body")
@@ -98,13 +98,13 @@ def _in_head(_: Names, node: Node) -> bool:
 
 
 def _is_launch_size(scope: Names, node: Node) -> bool:
-    """Whether it is a whole number by its name in `<<<...>>>`; a dim3 is not one."""
+    """Whether it is an integer, by name, in `<<<...>>>`; a dim3 is not one."""
     named = node.type == "identifier" and _type_around(node) == "kernel_call_syntax"
     return named and scope.kind_of(node) == "integer"
 
 
 def _is_block_size(scope: Names, node: Node) -> bool:
-    """Whether it is the second thing that a launch is told: its threads."""
+    """Whether it is a launch's second configuration argument, the threads."""
     told = [one for one in node.parent.named_children if one.type != "comment"] if node.parent else []  # fmt: skip
     return _is_launch_size(scope, node) and told[1:2] == [node]
 
@@ -117,14 +117,14 @@ def _is_grid_size(scope: Names, node: Node) -> bool:
 
 
 def _in_real(scope: Names, node: Node) -> bool:
-    """Whether a whole quotient goes into a real number."""
+    """Whether an integer quotient becomes a real number."""
     parent = node.parent
     whole = parts(parent)[1] == "/" and scope.kind_of(parent) == "integer"
     return whole and any(scope.kind_of(outer) == "real" for outer in around(node))
 
 
 def makes_tensor(_: Names, node: Node) -> bool:
-    """Whether an expression makes a tensor of sizes that it is given one by one."""
+    """Whether an expression makes a tensor with separate size arguments."""
     call = read_call(node) if node.type == "call_expression" else None
     if call is None or not MAKERS.fullmatch(call.qualified):
         return False

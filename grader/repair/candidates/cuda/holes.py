@@ -1,4 +1,4 @@
-"""What the capital names in the rows of CUDA stand for: variables of a kind that are known at a place, other shapes, parts of statements."""
+"""Values of the capital names in CUDA's rows: visible variables of a kind, other shapes, parts of statements."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from grader.source.nodes import descendants, text
 
 CudaSite = Site[Names]
 NEAR = 4
-"""How many of the variables that were declared last may be meant."""
+"""Number of last declared variables to try."""
 STORED = 3
-"""How many of them may be what is to be stored."""
+"""Number of them to try as the stored value."""
 USED, SAME, OTHER = 2.5, 1.4, 1.6
-"""What the cost is multiplied with of a store to an array that others fill, and of another width of a row."""
+"""Factors on the cost of a store to an already filled array, and of another row width."""
 LIKELY, UNLIKELY = 0.76, 1.6
-"""The same of a name that is close to what was written, and of one that is not."""
+"""Factors of a name that is similar to the written one, and of one that is not."""
 
 
 def _unused_names(site: CudaSite, names: Sequence[str]) -> list[str]:
@@ -42,14 +42,14 @@ def _real_parameters(site: CudaSite) -> list[str]:
 
 
 def _reals(site: CudaSite) -> list[str]:
-    """Return the real numbers that are known there and not in it: parameters, and what was declared last."""
+    """Return the visible real numbers that an expression lacks: parameters, and last declared variables."""
     scope, at = site.scope, site.node.start_byte
     unread = (name for name in scope.idle_parts if name[:-2] in scope.known("", at))
     return _unused_names(site, [*_real_parameters(site), *scope.own("real", at, NEAR), *unread])
 
 
 def _meant(site: CudaSite) -> Mapping[str, float]:
-    """Return the sizes and forgotten numbers that a name may have been taken for, and what it was divided into."""
+    """Return the sizes and unused numbers that a name may be confused with, and its parts after a division."""
     divided = {name for name in _unused_names(site, _whole(site)) if _is_part_of(site, name)}
     known = {*site.scope.sizes, *site.scope.idle}
     names = (name for name in _unused_names(site, _whole(site)) if name in known | divided)
@@ -57,7 +57,7 @@ def _meant(site: CudaSite) -> Mapping[str, float]:
 
 
 def _is_part_of(site: CudaSite, name: str) -> bool:
-    """Whether a variable is a share of the one that a site is, `cg = C / groups`, or what is left of one that was divided up."""
+    """Whether a variable is a share of a site's variable, `cg = C / groups`, or the rest of a decomposed one."""
     value = dict(site.scope.made).get(name)
     if value is None or parts(value)[:2] == (site.words, "/"):
         return value is not None
@@ -96,20 +96,20 @@ def _fields(site: CudaSite) -> Mapping[str, float]:
 
 
 def _shares(site: CudaSite) -> list[str]:
-    """Return other sizes divided by what a name's own is: `(O / groups)` where it was made as `C / groups`."""
+    """Return other sizes with a name's own divisor: `(O / groups)` for one defined as `C / groups`."""
     size, sign, by = parts(dict(site.scope.made).get(site.words))
     shared = sign == "/" and by in site.scope.sizes
     return [f"({n} / {by})" for n in site.scope.sizes if n not in {size, by}] if shared else []
 
 
 def _divisor(site: CudaSite) -> list[str]:
-    """Return by what the value that a name stands for was divided: the count of a mean, the width of a vector."""
+    """Return the divisor in a name's definition: the count of a mean, the width of a vector."""
     _, sign, by = parts(dict(site.scope.made).get(site.words))
     return [by] if sign == "/" and re.fullmatch(r"\w+", by) else []
 
 
 def _conditions(site: CudaSite) -> list[str]:
-    """Return by what the function chooses between two numbers."""
+    """Return the conditions by which the function selects between two numbers."""
     chosen = descendants(site.scope.body, "conditional_expression")
     found = (text(one.child_by_field_name("condition")) for one in chosen)
     return [words for words in dict.fromkeys(found) if not mentions(words, site.words)]
@@ -120,20 +120,20 @@ def _compared_names(words: str, sign: str) -> set[str]:
 
 
 def _above(site: CudaSite) -> list[str]:
-    """Return `v < n` for what a condition only asks not to be negative."""
+    """Return `v < n` for a variable that a condition only requires to be non-negative."""
     low = _compared_names(site.words, r">=\s*0\b") - _compared_names(site.words, r"<\s*\w")
     bounds = [n for n in site.scope.sizes if not re.search(rf"<\s*{n}\b", site.words)]
     return [f"{name} < {bound}" for name in sorted(low) for bound in bounds if name != bound]
 
 
 def _below(site: CudaSite) -> list[str]:
-    """Return `v >= 0` for what a condition only asks to be small."""
+    """Return `v >= 0` for a variable that a condition only bounds above."""
     high = _compared_names(site.words, r"<\s*\w") - _compared_names(site.words, r">=\s*0\b")
     return [f"{name} >= 0" for name in sorted(high)]
 
 
 def _widths(site: CudaSite) -> Mapping[str, float]:
-    """Return the sizes of a row in which an index may be a column: those that it is compared with, or called like, first."""
+    """Return the possible row widths of a column index: first those that it is compared with or named like."""
     index = re.split(r"\W+", site.text("a"))[-1]
 
     def fits(size: str) -> bool:
@@ -145,9 +145,9 @@ def _widths(site: CudaSite) -> Mapping[str, float]:
 
 
 def _launchable_sizes(site: CudaSite) -> list[str]:
-    """Return what may be launched in place of a size; no fixed number for what follows the tensors' sizes.
+    """Return replacements of a launch's size; no constant for one that depends on the tensors' sizes.
 
-    Enough blocks at the sizes that are tried are no more than luck.
+    Enough blocks at the tested sizes would be luck.
     """
     made = dict(site.scope.made)
     fixed = {name for name, value in made.items() if value.type == "number_literal"}
@@ -163,7 +163,7 @@ def _counting_constants(site: CudaSite) -> list[str]:
 
 
 def _shapes(site: CudaSite) -> list[str]:
-    """Return other shapes of a new tensor: two dims the other way round, one more, one less, one split in two."""
+    """Return other shapes of a new tensor: two dims exchanged, one more, one less, one split in two."""
     sizes = [text(child) for child in site.bound["a"].named_children]
     found = [[*sizes[:k], sizes[k + 1], sizes[k], *sizes[k + 2 :]] for k in range(len(sizes) - 1)]
     found.append([] if sizes == ["1"] else [*sizes, "1"])
@@ -182,7 +182,7 @@ def _numbers(site: CudaSite) -> Mapping[str, float]:
 
 
 def _stores(site: CudaSite) -> Mapping[str, float]:
-    """Return `part[tid] = sum;` for the shared arrays that are known there; likelier where nobody stores to the array at all."""
+    """Return `part[tid] = sum;` for the visible shared arrays; likelier where the array is never stored to."""
     scope, at = site.scope, site.node.start_byte
     return {
         f"{name}[{scope.thread}] = {value};": USED if name in scope.filled else 1.0
@@ -192,7 +192,7 @@ def _stores(site: CudaSite) -> Mapping[str, float]:
 
 
 def _read(site: CudaSite) -> list[str]:
-    """Return the whole numbers that may be negative, and that a statement reads a tensor at."""
+    """Return the possibly negative integers that a statement indexes a tensor with."""
     scope, given = site.scope, {p.name for p in site.scope.function.parameters}
     signed = {one.name for one in scope.variables if one.signed} - given
     reads = (one for one in descendants(site.node, "subscript_expression") if not is_target(one))
@@ -223,4 +223,4 @@ HOLES: Mapping[str, Hole] = {
     "WIDTH": _widths, "LAUNCHED": _launchable_sizes, "COUNTED": _counting_constants, "SHAPE": _shapes, "NUMBER": _numbers, "STORE": _stores,
     "DIM": _dims, "READ": _read,
 }  # fmt: skip
-"""What each stands for at a site."""
+"""Values of each capital name at a site."""

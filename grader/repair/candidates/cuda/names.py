@@ -1,4 +1,4 @@
-"""What is known in a function of a CUDA text: its variables with their types, what they are given, of what kind an expression is."""
+"""Names in a function of a CUDA text: variables with types and values, and kinds of expressions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def kind_of_type(written: str) -> Kind:
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable that is no pointer, and the bytes between which it is known."""
+    """A non-pointer variable, with its range of visibility in bytes."""
 
     name: str
     kind: Kind
@@ -48,7 +48,7 @@ class Variable:
 
 @dataclass(frozen=True, eq=False)
 class Names(Changeable):
-    """A function with what is known in it."""
+    """A function with its names."""
 
     text: Unit
     function: Function
@@ -74,13 +74,13 @@ class Names(Changeable):
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Every name that it is given or declares."""
+        """Every parameter and declared name."""
         return frozenset(
             (*(v.name for v in self.variables), *self.pointers, *(n for n, _ in self.made))
         )
 
     def known(self, kind: Kind, at: int) -> list[str]:
-        """Return the variables of a kind that are known at a byte, parameters first."""
+        """Return the variables of a kind visible at a byte, parameters first."""
         found = (v.name for v in self.variables if v.kind == kind and v.start <= at < v.end)
         return list(dict.fromkeys(found))
 
@@ -91,7 +91,7 @@ class Names(Changeable):
 
     @cached_property
     def sizes(self) -> tuple[str, ...]:
-        """The integer parameters, and the whole numbers of a struct that it is given: `shape.width`."""
+        """The integer parameters, and the integers of a struct parameter: `shape.width`."""
         whole = [p for p in self.function.parameters if not p.is_pointer and p.name]
         kinds = {
             f"{p.name}.{name}": kind
@@ -110,13 +110,13 @@ class Names(Changeable):
 
     @cached_property
     def tensors(self) -> tuple[str, ...]:
-        """Names of the tensors that it is given."""
+        """Names of its tensor parameters."""
         given = ((p.name, canonical(p.type)) for p in self.function.parameters)
         return tuple(name for name, kind in given if name and kind == "Tensor")
 
     @cached_property
     def constants(self) -> frozenset[str]:
-        """Names of the whole numbers that the text fixes for all of it: macros, constants, template parameters."""
+        """Names of the text's integer constants: macros, constants, template parameters."""
         template = self.function.template_parameters
         given = {p.name for p in template if kind_of_type(p.type) == "integer"}
         constants, macros = self.text.constants.values(), self.text.macros.values()
@@ -137,7 +137,7 @@ class Names(Changeable):
 
     @cached_property
     def thread(self) -> str:
-        """What the whole body calls a thread's own number: `tid`, or `threadIdx.x` itself."""
+        """The body's name of the thread's index: `tid`, or `threadIdx.x` itself."""
         everywhere = {one.name for one in self.variables if one.end == self.body.end_byte}
         own = (name for name, value in self.made if text(value) == "threadIdx.x")
         return next((name for name in own if name in everywhere), "threadIdx.x")
@@ -160,7 +160,7 @@ class Names(Changeable):
 
     @cached_property
     def given(self) -> Sequence[Given]:
-        """The values that its statements give to names, in the order of the text."""
+        """The values that its statements assign to names, in the order of the text."""
         every = [Given(name, value, statement(value)) for name, value in self.made]
         every += [
             Given(text(left), right, statement(right), sign != "=" or mentions(text(right), text(left)))
@@ -171,17 +171,17 @@ class Names(Changeable):
 
     @cached_property
     def stored(self) -> Sequence[tuple[str, Node]]:  # type: ignore[override]
-        """Names of arrays, each with a value that a statement puts into it."""
+        """Names of arrays, each with a stored value."""
         return [(text(left).partition("[")[0], right) for left, right, _ in self._assigned]
 
     @cached_property
     def divided(self) -> frozenset[str]:
-        """Names that are divided further on, as in `i /= width`: after that they hold another coordinate."""
+        """Names that are divided later, as in `i /= width`, and then hold another coordinate."""
         return frozenset(text(left) for left, _, sign in self._assigned if sign == "/=")
 
     @cached_property
     def filled(self) -> frozenset[str]:
-        """Arrays that something is stored to which is not made of them."""
+        """Arrays with stores of values that don't depend on them."""
         stored = ((stored_in(left.parent), text(right)) for left, right, _ in self._assigned)
         return frozenset(name for name, words in stored if not mentions(words, name))
 
@@ -193,9 +193,9 @@ class Names(Changeable):
 
     @cached_property
     def idle(self) -> frozenset[str]:
-        """Names of parameters and variables whose value is never read: what the author forgot.
+        """Parameters and variables that are never read, which the author may have forgotten.
 
-        Host code is left alone: sizes that it computes for checks and messages are many.
+        Not in host code, which computes many sizes for checks and messages.
         """
         known = {one.name for one in self.variables}.difference(self.read)
         return frozenset(() if self.on_host else known).union(self.idle_parts)
@@ -217,7 +217,7 @@ class Names(Changeable):
         return [f"{name}[{index}]" for name in unread for index in self.own("integer", at, 8)]
 
     def launched_text(self, node: Node) -> str:
-        """Return the text of the kernel that is launched with a size."""
+        """Return the text of the kernel launched with a size."""
         begun = node.parent.parent if node.parent is not None else None
         name = read_call(begun).name if begun is not None else ""
         return "".join(kernel.text for kernel in self.text.kernels if kernel.name == name)
@@ -258,7 +258,7 @@ def _variable(name: str, written: str, start: int, end: int) -> Variable:
 
 
 def _is_given_a_value(node: Node) -> bool:
-    """Whether a name is declared or assigned there, and not read."""
+    """Whether a name is only declared or assigned there, not read."""
     parent = node.parent
     if parent is None or parent.type not in {"assignment_expression", "init_declarator"}:
         return parent is not None and parent.type == "declaration"

@@ -1,4 +1,4 @@
-"""A function of a CUDA text that may be changed: its expressions, and what may be exchanged in it."""
+"""A function of a CUDA text that may be changed: its expressions, and pairs that may be exchanged."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Scope(Names):
 
     @property
     def expressions(self) -> Iterator[Node]:
-        """The nodes of the body that stand for a value computed at run time, and its statements."""
+        """The nodes of the body with a run-time value, and its statements."""
         todo = [self.body]
         while todo:
             node = todo.pop()
@@ -70,7 +70,7 @@ class Scope(Names):
         return FACTS[word](self, node)
 
     def statement_of(self, node: Node) -> Hashable:
-        """Return what tells the statement of an expression from others."""
+        """Return a key of an expression's statement."""
         return statement(node).id
 
     def fits(self, node: Node, like: Node) -> bool:
@@ -79,18 +79,18 @@ class Scope(Names):
         return kind != "" and kind == self.kind_of(like)
 
     def says(self, piece: Piece) -> Hashable:
-        """Return what is put where by a change; None where it is what was there."""
+        """Return a change's position and text; None where it changes nothing."""
         return None if piece.code == piece.old else (piece.node.id, piece.kind, piece.code)
 
     def touches_of(self, node: Node) -> Touches:
-        """Return what a change of an expression touches, by the number that it is."""
+        """Return the kinds of results that a change affects, by the expression's kind."""
         if self.kind_of(node) != "real":
             outer = (parts(one)[1] for one in around(node) if one.type == "binary_expression")
             return "bound" if COMPARISONS.intersection(outer) else "index"
         return TOUCHES.get(parts(node)[1], "value")
 
     def is_pair(self, one: Given, other: Given) -> bool:
-        """Whether two whole numbers take one thing apart."""
+        """Whether two integers decompose one number."""
         whole = all(self.kind_of(each.value) == "integer" for each in (one, other))
         return whole and super().is_pair(one, other)
 
@@ -112,7 +112,7 @@ class Scope(Names):
 
     @cached_property
     def _elements(self) -> Mapping[str, dict[str, Node]]:
-        """The elements that are read of each array, by their texts: gates of a cell, queries and keys."""
+        """The elements read from each array, by text: gates of a cell, queries and keys."""
         found: dict[str, dict[str, Node]] = {}
         for node in descendants(self.body, "subscript_expression"):
             if not is_target(node):
@@ -137,7 +137,7 @@ def _any_two(nodes: Sequence[Node], cost: float, touches: Touches = "index") -> 
 
 
 def scopes(units: tuple[Unit, ...]) -> Iterator[Scope]:
-    """Yield the functions to look at: device code, and host code that has to do with the result."""
+    """Yield the relevant functions: device code, and host code that affects the result."""
     for unit in units:
         for function in unit.functions:
             if function.body is not None and (function.runs != "host" or works(unit, function)):
@@ -145,13 +145,13 @@ def scopes(units: tuple[Unit, ...]) -> Iterator[Scope]:
 
 
 def works(unit: Unit, function: Function) -> bool:
-    """Whether a function of the host launches a kernel, or is given a tensor to compute with."""
+    """Whether a host function launches a kernel, or has a tensor parameter."""
     given = (canonical(p.type) for p in function.parameters)
     return bool(unit.launches_in(function)) or "Tensor" in given
 
 
 def _must_be_constant(body: Node, node: Node) -> bool:
-    """Whether a declaration's value has to be known to the compiler: `constexpr`, or an array's size."""
+    """Whether a declaration's value must be a compile-time constant: `constexpr`, or an array's size."""
     if node.type != "declaration":
         return False
     words = {text(child) for child in node.children if child.type != "init_declarator"}

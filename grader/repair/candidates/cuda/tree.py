@@ -1,4 +1,4 @@
-"""How C++'s syntax trees are read: by patterns, as text for templates, and what a node is to the one around it."""
+"""Access to C++ syntax trees: by patterns, as text for templates, and a node's role in its parent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Words(str):
     node: Node
 
     def __format__(self, spec: str) -> str:
-        """Return the text, as a factor (`f`) or a term of a sum (`t`) if that is asked for."""
+        """Return the text, as a factor (`f`) or a term of a sum (`t`) if requested."""
         loose = spec == "f" or (spec == "t" and _LOOSER.search(self))
         return factor(self.node) if loose else str(self)
 
@@ -89,7 +89,7 @@ def parts(node: Node | None) -> tuple[str, str, str]:
 
 
 def is_target(node: Node) -> bool:
-    """Whether a node is written to, so that another expression can't stand in its place."""
+    """Whether a node is written to, so that an expression can't replace it."""
     parent = node.parent
     kind = parent.type if parent is not None else "update_expression"
     if kind in {"assignment_expression", "init_declarator"} and parent is not None:
@@ -114,10 +114,10 @@ def call_around(node: Node) -> Node | None:
 
 
 def called(node: Node | None) -> str:
-    """Return the last name of what is called; empty if it is not a call."""
+    """Return the last name of the called function; empty if it is not a call."""
     return read_call(node).name if node is not None and node.type == "call_expression" else ""
 
 
 def mentions(words: str, name: str) -> bool:
-    """Whether a text has a name in it as a word."""
+    """Whether a text contains a name as a word."""
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) is not None

@@ -5,6 +5,6 @@ MOST = 150
 ROUND = 15
 """Changes of a Triton program that are run before the best are looked at: each compiles its own kernels."""
 LONGER = 1.5
-"""How many times as long a search may take as where all changes share one build."""
+"""Factor on the time limit of a search, compared with one where all changes share a build."""
 
 __all__ = ["LONGER", "MOST", "ROUND"]

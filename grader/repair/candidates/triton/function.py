@@ -1,4 +1,4 @@
-"""One function of a Triton program as a tree: its statements, its expressions, and what stands around them."""
+"""One function of a Triton program as a tree: statements, expressions, and their ancestors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Function:
 
     @cached_property
     def host_values(self) -> Mapping[str, list[ast.expr]]:
-        """What a function of the host assigns to a single name."""
+        """Values that a host function assigns to a single name."""
         found: dict[str, list[ast.expr]] = {}
         for node in self.statements:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -37,7 +37,7 @@ class Function:
 
     @cached_property
     def expressions(self) -> tuple[ast.expr, ...]:
-        """What it computes: every expression of its body that is not assigned to."""
+        """Every expression of its body that is not an assignment's target."""
         return tuple(
             node
             for node in nodes_under(self.node)
@@ -69,7 +69,7 @@ class Function:
 
     @cached_property
     def carried(self) -> Mapping[ast.expr, str]:
-        """What loops assign to names that were made before and are not in it: a sum that may have been meant to go on."""
+        """Loops' assignments that overwrite earlier values, which may have been meant as accumulations."""
         loops = [one for one in self.statements if isinstance(one, ast.For)]
         inside = ((loop, one) for loop in loops for one in loop.body if isinstance(one, ast.Assign))
         return {
@@ -85,7 +85,7 @@ class Function:
 
     @cached_property
     def around(self) -> Mapping[ast.AST, ast.AST]:
-        """What stands around each node."""
+        """Parent of each node."""
         return {
             part: node for node in nodes_under(self.node) for part in ast.iter_child_nodes(node)
         }
@@ -113,5 +113,5 @@ def target_of(node: ast.AST) -> str:
 
 
 def called_name(node: ast.Call) -> str:
-    """Return the last word of what is called."""
+    """Return the last name of a called function."""
     return ast.unparse(node.func).rpartition(".")[2]

@@ -1,4 +1,4 @@
-"""What the capital names in a Triton program's rewrites stand for, the likeliest first."""
+"""Values of the capital names in Triton's rewrites, the likeliest first."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _bounds(site: TritonSite) -> list[str]:
 
 
 def _idle(site: TritonSite) -> list[str]:
-    """Return the indices that were taken apart for something, and go nowhere."""
+    """Return the decomposed indices that are unused."""
     return [name for name in site.scope.known.get("INDEX", ()) if name in site.scope.idle]
 
 
@@ -55,7 +55,7 @@ def _target(site: TritonSite) -> list[str]:
 
 
 def _axes(site: TritonSite) -> list[str]:
-    """Return the axis that a block is given most often elsewhere; of a range that is given none, either."""
+    """Return the axis that a block has most often elsewhere; either one for a range without any."""
     axes = rf"\b{site.words}(\[(?::, None|None, :)\])"
     given = Counter(re.findall(axes, site.scope.old(site.scope.node))).most_common(1)
     made = site.scope.kernel.assigned.get(site.words, ()) if site.scope.kernel else ()
@@ -64,7 +64,7 @@ def _axes(site: TritonSite) -> list[str]:
 
 
 def _near(site: TritonSite) -> list[str]:
-    """Return the numbers that one may have been taken for, the nearest first."""
+    """Return the numbers that one may be confused with, the nearest first."""
     found = site.node.value if isinstance(site.node, ast.Constant) else 0.0
     return [repr(one) for one in near_constants(found)[:3]] if isinstance(found, float) else []
 

@@ -1,4 +1,4 @@
-"""The parts that expressions play in a Triton program: a pointer, a mask, what a sum starts with, the size of a block."""
+"""Roles of expressions in a Triton program: a pointer, a mask, an initial value, the size of a block."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Role = Literal[
 
 
 def roles_in(function: Function) -> Mapping[ast.expr, frozenset[str]]:
-    """Return the parts that some expressions play."""
+    """Return the roles of expressions."""
     found: dict[ast.expr, set[str]] = {}
     for node, role in _roles(function):
         if isinstance(node, ast.expr):
@@ -67,7 +67,7 @@ def _roles_of_launches(function: Function) -> Iterator[tuple[object, Role]]:
 
 
 def _steps(kernel: Kernel) -> set[str]:
-    """Return the names by which loops or programs of a kernel go on: blocks that need not cover a whole row."""
+    """Return the steps of a kernel's loops or programs: lengths of blocks that need not cover a whole row."""
     found: set[str] = set()
     for one in ast.walk(kernel.node):
         if isinstance(one, ast.Call) and called_name(one) in {"range", "cdiv"}:

@@ -1,4 +1,4 @@
-"""A function of a Triton program that may be changed: its names by kind, of what kind an expression is, what may be exchanged."""
+"""A function of a Triton program that may be changed: names by kind, kinds of expressions, and pairs that may be exchanged."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from grader.source import Source
 from grader.source.analysis.triton import kernels, launches
 
 NEXT = 0.12
-"""What each next name of a kind adds to the cost of a change, as a share of it."""
+"""Additional share of a change's cost for each further name of a kind."""
 OF_LAUNCHES, IN_TUPLES, OF_AXES = 0.6, 1.0, 0.9
 """Cost of two arguments of a launch, two parts of a tuple, or a row and a column, exchanged."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scope(Names):
-    """A kernel, or a function of the host, with what is known of its names."""
+    """A kernel or host function, with its names by kind."""
 
     tree: ClassVar[Tree] = TREE
     table: ClassVar[tuple[Rewrite, ...]] = read_rows("triton")
@@ -44,13 +44,13 @@ class Scope(Names):
         return words if closed else f"({words})"
 
     def in_place(self, node: ast.expr, words: str) -> str:
-        """Return new words in parentheses where they are part of an expression and need them."""
+        """Return new text in parentheses if it needs them inside an expression."""
         alone = bool(self.roles.get(node)) or not is_loose(words)
         return words if alone else f"({words})"
 
     @cached_property
     def roles(self) -> Mapping[ast.expr, frozenset[str]]:
-        """The parts that some expressions play."""
+        """Roles of expressions."""
         return roles_in(self)
 
     def alike(self) -> Iterator[Likes]:
@@ -68,13 +68,13 @@ class Scope(Names):
                 yield Likes(node.elts, [0] * len(node.elts), IN_TUPLES, touches)
 
     def fill(self, site: Site[Any], hole: str) -> Iterator[tuple[str, float]]:
-        """Yield what has a value there and a name in capitals may stand for, each next one less likely."""
+        """Yield the values of a capital name that are defined there, with decreasing likelihood."""
         for turn, (name, factor) in enumerate(super().fill(site, hole)):
             if self.is_made_before(name, site.node):
                 yield name, factor * (1 + NEXT * turn)
 
     def says(self, piece: Piece) -> Hashable:
-        """Return what the statement says after a change, what is put after it as it is; None where it says the same."""
+        """Return the statement's text after a change, with insertions unchanged; None where it is the same."""
         statement = self.statement_of(piece.node)
         if piece.kind == "after":
             return statement, f"after: {piece.code}"
@@ -84,13 +84,13 @@ class Scope(Names):
         return None if said == _plain(words) else (statement, said)
 
     def _head(self, statement: ast.AST) -> str:
-        """Return a statement's text, of a loop or a condition what it begins with."""
+        """Return a statement's text; of a loop or a condition, its head."""
         start, end = self.source.span(statement)
         body = getattr(statement, "body", None)
         return self.source.code[start : self.source.span(body[0])[0] if body else end]
 
     def variants(self, words: str) -> Iterator[str]:
-        """Yield a step that was taken over as it is, and by rows."""
+        """Yield a copied step unchanged, and by rows."""
         yield words
         for name in names_in(ast.parse(words)) & set(self.known.get("REAL", ())):
             yield re.sub(rf"\b{name}\b(?!\[)", f"{name}[:, None]", words)

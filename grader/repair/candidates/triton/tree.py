@@ -1,4 +1,4 @@
-"""How Python's syntax trees are read by patterns, and where an expression needs parentheses."""
+"""Access to Python's syntax trees for patterns, and parentheses of expressions."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Fixes by what compilers, linkers and Python said, one file a kind of slip; `fixes.py` has them all."""
+"""Fixes by messages of compilers, linkers and Python, one file for each kind of slip; `fixes.py` has them all."""

@@ -1,4 +1,4 @@
-"""Definitions of what a text uses and nothing declares: what the text has elsewhere, and what tutorials define."""
+"""Definitions of undeclared names: from elsewhere in the text, and common ones of tutorials."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from grader.source.statements import child_of, enclosing_loops, insert_before
 
 CHECKS = re.compile(r"\w*(?:CHECK|ASSERT|CUDA_CALL|CUDA_SAFE|ERRCHK|ERROR)\w*", re.IGNORECASE)
 CONSTANTS = (("WARP", "32"), ("TILE", "16"), ("EPS", "1e-5f"), ("BLOCK", "256"), ("THREAD", "256"))
-"""What a constant that is defined nowhere is most likely meant to be, by a part of its name."""
+"""Likely value of an undefined constant, by a part of its name."""
 
 COUNT = re.compile(r"n|num|count|(?:total_|num_|n_)?(?:size|numel|elements|total)", re.IGNORECASE)
 """What authors call the number of a tensor's elements."""
@@ -40,7 +40,7 @@ def define_name(found: Diagnostic) -> Iterator[Fix]:
 
 
 def _definition(found: Diagnostic, name: str) -> str:
-    """Return what defines a helper, a check or a constant of the launch by its name; empty for others."""
+    """Return the definition of a helper, a check or a launch constant by its name; empty for others."""
     if any(one.name == name for unit in found.source.cuda for one in unit.functions):
         return ""
     plain = name.lower().replace("_", "")
@@ -68,7 +68,7 @@ def _check(found: Diagnostic, name: str) -> str:
 
 
 def _declared_first(found: Diagnostic, name: str) -> Iterator[Fix]:
-    """Declare a function before what uses it, where its definition follows."""
+    """Declare a function before its first use, where its definition follows."""
     for unit in found.source.cuda:
         later = next((f for f in unit.functions if f.name == name and f.body is not None), None)
         used = [node for owner, node in found.uses(name) if owner is unit]
@@ -87,7 +87,7 @@ def _template_head(function: Function) -> str:
 
 
 def _constant_for_kernels(found: Diagnostic, name: str) -> Iterator[Fix]:
-    """Make a number that the host alone has one that kernels can use: `constexpr`, at file scope."""
+    """Make a host-only number usable in kernels: `constexpr`, at file scope."""
     for unit in found.source.cuda:
         for one in variables(unit.tree):
             kind, value = one.node.child_by_field_name("type"), one.value
@@ -120,7 +120,7 @@ def _running_sum(found: Diagnostic, name: str) -> Iterator[Fix]:
 
 
 def _host_variable(found: Diagnostic, name: str) -> Iterator[Fix]:
-    """Declare what a host function uses and never declares: a number of elements, threads of a block."""
+    """Declare an undeclared variable of a host function: a number of elements, threads of a block."""
     for unit, node in found.uses(name):
         function = unit.function_around(node)
         known = known_at(unit, node).items()

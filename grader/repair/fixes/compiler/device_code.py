@@ -1,4 +1,4 @@
-"""What only the host has and device code uses: functions, torch's mathematics, atomics of floats."""
+"""Fixes of host-only names in device code: functions, torch's mathematics, atomics of floats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grader.source.statements import insert_before
 
 
 def device_function(found: Diagnostic) -> Iterator[Fix]:
-    """Let the GPU run a function that kernels call: `__device__` before it, or in place of `__global__`."""
+    """Make a function that kernels call a device function: `__device__` before it, or in place of `__global__`."""
     called = found.name if found.kind == "host-in-device" else ""
     if found.kind == "unconfigured-kernel":
         kernels = {kernel.name for unit in found.source.cuda for kernel in unit.kernels}

@@ -1,4 +1,4 @@
-"""One compiler message with its kind and the names in it, and what fixes ask about the texts that it is of."""
+"""One compiler message with its kind and names, and queries on its texts for fixes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Diagnostic:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names that the message speaks of."""
+        """The names in the message."""
         return self._explained[1]
 
     @cached_property
@@ -57,7 +57,7 @@ class Diagnostic:
         return self.item.place.line if self.item.place is not None else 0
 
     def uses(self, name: str) -> Iterator[tuple[Unit, Node]]:
-        """Yield where a name stands alone, without a namespace and not as a member, in every text."""
+        """Yield the unqualified uses of a name, not as a member, in every text."""
         for unit in self.source.units:
             for node in unit.names.get(name, ()):
                 inside = node.parent is not None and node.parent.type == "qualified_identifier"
@@ -90,12 +90,12 @@ class Diagnostic:
         return self.line > 0 and unit.place(node).line == self.line
 
     def says(self, pattern: str) -> bool:
-        """Whether the tool's words match a pattern."""
+        """Whether the tool's message matches a pattern."""
         return re.search(pattern, self.item.said) is not None
 
 
 def at_file_scope(node: Node) -> Node:
-    """Return the outermost thing around a node: what stands at file scope, its template head included."""
+    """Return the ancestor of a node at file scope, including its template head."""
     here = node
     while here.parent is not None and here.parent.type != "translation_unit":
         here = here.parent
@@ -103,7 +103,7 @@ def at_file_scope(node: Node) -> Node:
 
 
 def first_code(unit: Unit) -> Node | None:
-    """Return the first thing of a text that is no include, macro or comment."""
+    """Return the first node of a text after includes, macros and comments."""
     for node in unit.tree.named_children:
         if not node.type.startswith("preproc") and node.type not in {
             "comment",

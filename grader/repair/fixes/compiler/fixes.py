@@ -1,4 +1,4 @@
-"""What a reviewer would change where a compiler stops: the kinds of fixes, each asked about every message of BLD015."""
+"""Fixes of compiler errors: all kinds, each tried on every message of BLD015."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ KINDS: tuple[Callable[[Diagnostic], Iterable[Fix]], ...] = (
 
 
 def compiler_fixes(source: Source, item: Evidence) -> Iterator[Fix]:
-    """Yield the fixes of the slip that one message of a compiler, a linker or Python shows."""
+    """Yield the fixes of one message of a compiler, a linker or Python."""
     found = Diagnostic(source, item)
     for kind in KINDS:
         yield from kind(found)
 
 
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
-    """Yield the fixes of the first message, which the others follow from."""
+    """Yield the fixes of the first message, which causes the others."""
     for item in finding.evidence[:1]:
         yield from compiler_fixes(source, item)
 

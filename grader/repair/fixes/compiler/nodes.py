@@ -1,4 +1,4 @@
-"""Slips in one part of a text at the line of a message: a row of a table for each, with what is written instead."""
+"""Slips in one node at the line of a message: a table row for each, with its replacement."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WHOLE = {"int", "long", "unsigned", "ulong", "ll", "ull"}
 
 
 def left_out(found: Diagnostic) -> Iterator[Fix]:
-    """Yield the fix that passes what a call leaves out, by the names of the parameters."""
+    """Yield the fix that passes a call's missing arguments, by the names of the parameters."""
     for unit, call in found.calls() if found.kind == "argument-count" else ():
         for callee in (one for one in unit.functions if one.name == call.name):
             yield from with_all_arguments(unit, call.node, call.arguments, callee.parameters)
@@ -47,7 +47,7 @@ def _in_braces(_found: Diagnostic, unit: Unit, node: Node) -> Edits:
 
 
 def _convert_in_braces(found: Diagnostic, unit: Unit, node: Node) -> Edits:
-    """Convert what stands in braces to the type that is asked for."""
+    """Convert the elements in braces to the required type."""
     kind = next((name for name in found.names if name), "")
     for one in node.named_children if kind else ():
         if one.type not in {"number_literal", "initializer_list", "comment"}:
@@ -56,7 +56,7 @@ def _convert_in_braces(found: Diagnostic, unit: Unit, node: Node) -> Edits:
 
 
 def _writable(_found: Diagnostic, unit: Unit, node: Node) -> Edits:
-    """Take the `const` off the parameter or variable that is written to, or through."""
+    """Remove the `const` of the parameter or variable that is written to, or through."""
     target = node.child_by_field_name("left") or node.child_by_field_name("argument")
     name = text(next(descendants(target, "identifier"), None)) if target is not None else ""
     function = unit.function_around(node)
@@ -81,7 +81,7 @@ def _to_const(found: Diagnostic, unit: Unit, node: Node) -> Edits:
 
 
 def _taking_const(found: Diagnostic, unit: Unit, node: Node) -> Edits:
-    """Let a function that only reads take pointers to const, where it is handed one."""
+    """Make a function that only reads accept pointers to const, where it gets one."""
     for function in unit.functions if found.names[0].startswith("const ") else ():
         if function.name == read_call(node).name and function.runs != "kernel":
             for one in function.parameters:
@@ -91,7 +91,7 @@ def _taking_const(found: Diagnostic, unit: Unit, node: Node) -> Edits:
 
 
 def _assign_instead(_found: Diagnostic, unit: Unit, node: Node) -> Edits:
-    """Assign to a variable that is there already, in place of declaring it once more."""
+    """Assign to an existing variable, instead of redeclaring it."""
     made = list(descendants(node, "init_declarator"))
     if len(made) == 1 and unit.function_around(node) is not None:
         yield unit.edit(node.start_byte, made[0].start_byte, "")
@@ -112,7 +112,7 @@ def _without_header(found: Diagnostic, unit: Unit, node: Node) -> Edits:
 
 
 def without_c_linkage(found: Diagnostic) -> Iterator[Fix]:
-    """Take the `extern "C"` away from around what can't have it."""
+    """Remove an invalid `extern "C"`."""
     for unit in found.source.cuda if found.kind == "c-linkage" else ():
         for node in unit.nodes("linkage_specification"):
             body = node.child_by_field_name("body")
@@ -126,7 +126,7 @@ def without_c_linkage(found: Diagnostic) -> Iterator[Fix]:
 
 @dataclass(frozen=True)
 class Row:
-    """How the parts of these types on a message's line are changed, where the message is of one of these kinds."""
+    """The change of nodes of these types on a message's line, for messages of these kinds."""
 
     label: str
     kinds: frozenset[str]
@@ -151,7 +151,7 @@ ROWS = (
 
 
 def changed_nodes(found: Diagnostic) -> Iterator[Fix]:
-    """Yield the fixes of the rows that a message's kind asks for."""
+    """Yield the fixes of the rows for a message's kind."""
     for row in ROWS:
         if found.kind in row.kinds:
             places = found.nodes(*row.nodes)

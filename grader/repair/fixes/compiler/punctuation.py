@@ -15,7 +15,7 @@ BEGIN = (re.compile(r"(?<![=!<>])=(?!=)\s*"), re.compile(r"\breturn\s+|\b(?:if|w
 HEAD = re.compile(
     r"(?:template\s*<|__global__|__device__|torch::Tensor\s+\w+\s*\(|std::\w+<.*>\s+\w+\s*\(|void\s+\w+\s*\()"
 )
-"""What begins a definition, at the beginning of a line."""
+"""Beginning of a definition, at the start of a line."""
 NO_CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 BACK = 4
 """Lines before the message's in which the end of a statement is looked for."""
@@ -47,7 +47,7 @@ def _end_declarations(source: Source, line: int) -> tuple[Fix, ...]:
 
 
 def balance_parentheses(found: Diagnostic) -> tuple[Fix, ...]:
-    """Put in the one parenthesis that a line lacks: at the beginning of its expression, or at its end."""
+    """Insert the one missing parenthesis of a line, at the beginning or the end of its expression."""
     if found.kind != "syntax" or not 0 < found.line <= len(found.source.lines):
         return ()
     code = re.split(r"//|/\*", found.source.lines[found.line - 1])[0].rstrip()
@@ -67,7 +67,7 @@ def _insert_text(source: Source, line: int, column: int, what: str) -> tuple[Fix
 
 
 def close_brace(found: Diagnostic) -> tuple[Fix, ...]:
-    """Close a function before the next one begins, or take out a brace that closes nothing."""
+    """Close a function before the next one begins, or remove an unmatched brace."""
     for unit in found.source.cuda if found.kind == "syntax" else ():
         line, missing = _odd_line(unit)
         if not line:

@@ -1,4 +1,4 @@
-"""Rewrites of lines by patterns: one entry of `rewrites.toml` for each slip of the pen that a compiler stops at."""
+"""Rewrites of lines by patterns: one entry of `rewrites.toml` for each slip that a compiler reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from grader.source.code_edits import fix
 
 @dataclass(frozen=True)
 class Rewrite:
-    """What is put for what, where a compiler says something of these kinds."""
+    """A replacement for compiler messages of these kinds."""
 
     label: str
     kinds: frozenset[str]
@@ -26,7 +26,7 @@ class Rewrite:
     everywhere: bool = False
     """Whether all lines of the texts are rewritten, once the line of the message has it; else that line alone."""
     says: str = ""
-    """What the message must say as well."""
+    """Further pattern of the message."""
 
 
 @cache
@@ -48,7 +48,7 @@ def _read(entry: Mapping[str, Any], lists: Mapping[str, str]) -> Rewrite:
 
 
 def rewrite_refused(found: Diagnostic) -> Iterator[Fix]:
-    """Yield the rewrites of what a message is about."""
+    """Yield the rewrites for a message."""
     for one in rewrites():
         if found.kind in one.kinds and found.says(one.says):
             here = list(_edits(found.source, found.line, one))
@@ -66,7 +66,7 @@ def _lines(source: Source) -> list[int]:
 
 
 def _edits(source: Source, line: int, one: Rewrite) -> Iterator[Edit]:
-    """Yield the edit of a line that these patterns change, comments left alone."""
+    """Yield the edit of a line that these patterns change, outside comments."""
     code = source.lines[line - 1].split("//")[0] if 0 < line <= len(source.lines) else ""
     new = code
     for pattern, words in one.patterns:

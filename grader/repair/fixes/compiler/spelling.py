@@ -1,4 +1,4 @@
-"""Names that don't exist as they are written: misspelt ones, Python's, ones without their namespace."""
+"""Fixes of unknown names: misspelt ones, Python's, ones without their namespace."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SHORT = 3
 
 
 def respell_name(found: Diagnostic) -> Iterator[Fix]:
-    """Yield the ways to write the unknown name as it may be meant."""
+    """Yield the likely spellings of the unknown name."""
     for meant in _names_meant(found) if found.unknown else ():
         edits = [replace_node(unit, node, meant) for unit, node in found.uses(found.unknown)]
         yield from fix(f"write {meant}", edits)
 
 
 def _names_meant(found: Diagnostic) -> list[str]:
-    """Return what a name may be meant to be: what everybody means by it, its name in a namespace, one almost like it."""
+    """Return the likely meanings of a name: a common substitute, its name in a namespace, a similar one."""
     name = found.unknown
     if name in names()["meant"]:
         return [names()["meant"][name]]

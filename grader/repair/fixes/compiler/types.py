@@ -1,4 +1,4 @@
-"""Types that don't fit: of what a function returns, and of the pointers that are taken of tensors."""
+"""Fixes of mismatched types: of a function's result, and of tensors' pointers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def returned_type(found: Diagnostic) -> Iterator[Fix]:
 
 
 def _returned_type(unit: Unit, function: Function) -> str:
-    """Return the type of what stands after `return`, as far as the text shows it."""
+    """Return the type of the returned expression, as far as the text shows it."""
     for node in descendants(function.node, "return_statement"):
         value = next(iter(node.named_children), None)
         call = read_call(value) if value is not None and value.type == "call_expression" else None
@@ -83,7 +83,7 @@ def reinterpret_pointer(found: Diagnostic) -> tuple[Fix, ...]:
 
 
 def without_standard(found: Diagnostic) -> tuple[Fix, ...]:
-    """Leave the language standard to torch, which asks for the one that its headers need."""
+    """Leave the language standard to torch, which selects the one that its headers need."""
     code = found.source.code if found.kind == "standard" else ""
     edits = [Edit(start=one.start(), end=one.end(), text="") for one in STANDARD.finditer(code)]
     return fix("leave the language standard to torch", edits)

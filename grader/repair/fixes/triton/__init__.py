@@ -1,1 +1,1 @@
-"""Fixes of Triton programs, by what runs showed."""
+"""Fixes of Triton programs, from evidence of runs."""

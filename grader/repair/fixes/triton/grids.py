@@ -30,7 +30,7 @@ def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]
 
 
 def counts(launch: Launch, axis: int) -> Iterator[str]:
-    """Yield how many programs an axis may have been meant to have: blocks of a length, else a size that is not used."""
+    """Yield the likely numbers of programs of an axis: blocks of a length, else an unused size."""
     lengths = [cut for cut in cuts(launch.kernel) if cut.axis == axis]
     for cut in lengths:
         block = _in_host(launch, cut.block)
@@ -46,7 +46,7 @@ def counts(launch: Launch, axis: int) -> Iterator[str]:
 
 
 def _in_host(launch: Launch, name: str) -> str:
-    """Return the text that a launch gives for a parameter; for the block of a grid that is a function, its own word."""
+    """Return a launch's text for a parameter; in a grid function, the block's own name."""
     given = launch.arguments.get(name)
     if given is not None:
         return launch.kernel.source.text(given)

@@ -1,4 +1,4 @@
-"""Fixes of accesses out of bounds: the mask that a neighbour has, or a comparison with the length that is left out."""
+"""Fixes of accesses out of bounds: a neighbour's mask, or the missing comparison with a length."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST = 4
 
 
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
-    """Yield masks for the accesses at the finding's lines, those of neighbours first."""
+    """Yield masks for the accesses at the finding's lines, neighbours' masks first."""
     del context
     places = (finding.place, *(one.place for one in finding.evidence))
     lines = sorted({place.line for place in places if place is not None})
@@ -63,7 +63,7 @@ def _check_access(source: Source, access: Access) -> Iterator[Fix]:
 
 
 def _neighbours(source: Source, kernel: Kernel, access: Access) -> Iterator[str]:
-    """Yield the masks of accesses whose pointers are made of the same indices."""
+    """Yield the masks of accesses whose pointers use the same indices."""
     mine = _indices(kernel, access.pointer)
     masks = [one.mask for one in kernel.accesses if one is not access and one.mask is not None]
     own = source.text(access.mask) if access.mask is not None else ""
@@ -81,7 +81,7 @@ def _along_the_other_axis(mask: str) -> str:
 
 
 def _indices(kernel: Kernel, value: ast.expr) -> set[str]:
-    """Return the names of blocks of indices that a pointer, or a mask, is made of."""
+    """Return the names of blocks of indices in a pointer or a mask."""
     return {cut.index for cut in cuts(kernel)} & kernel.names_behind(value)
 
 
@@ -95,7 +95,7 @@ def _lengths(source: Source, kernel: Kernel, access: Access) -> Iterator[str]:
 
 
 def _conditions(source: Source, kernel: Kernel, access: Access) -> Iterator[str]:
-    """Yield what the indices of an access may have been meant to be held to, the likeliest first."""
+    """Yield likely bounds of an access's indices, the likeliest first."""
     terms = list(_left_out(source, kernel, access))
     numbers = [p for p in kernel.parameters if p not in kernel.pointers | kernel.constants and "stride" not in p]  # fmt: skip
     used = {one.id for one in ast.walk(kernel.node) if isinstance(one, ast.Name)}
@@ -132,7 +132,7 @@ def _left_out(
 
 
 def _written_out(kernel: Kernel, pointer: Sequence[ast.expr]) -> tuple[ast.expr, ...]:
-    """Return a pointer with what its offsets of several axes are made of."""
+    """Return a pointer with its offsets over several axes expanded."""
     offsets = (kernel.assigned.get(name, ()) for name in sorted(_indices_in(kernel, pointer)))
     several = [one for values in offsets for one in values if len(_indices_in(kernel, [one])) > 1]
     return tuple(several) or tuple(pointer)

@@ -1,4 +1,4 @@
-"""Fixes of what programs do to each other and leave out: atomics for stores that race, an element for each program."""
+"""Fixes of races between programs and unwritten elements: atomics for racing stores, an element for each program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.source.code_edits import fix, replace
 
 
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
-    """Yield what may order the stores."""
+    """Yield the fixes that may order the stores."""
     del finding, context
     for kernel in kernels(source):
         for access in kernel.accesses:
@@ -23,7 +23,7 @@ def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]
 
 
 def _atomic(source: Source, kernel: Kernel, access: Access) -> Iterator[Fix]:
-    """Yield an atomic sum in place of a store, without what it read before."""
+    """Yield an atomic sum in place of a store, without its earlier read."""
     value = access.arguments.get("value")
     if value is None:
         return

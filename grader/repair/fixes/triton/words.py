@@ -1,4 +1,4 @@
-"""Fixes of words that Triton doesn't have: another library's names, torch's keywords, choices by `if`, constants of the module."""
+"""Fixes of names and constructs that Triton lacks: other libraries' names, torch's keywords, `if` on tensors, module constants."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GLOBAL = re.compile(r"(?:global variable |no function `)(?P<name>\w+)")
 
 
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
-    """Yield Triton's own word for each that was refused, on the lines that were."""
+    """Yield Triton's own name for each refused one, on the refused lines."""
     del context
     for item in finding.evidence:
         lines = {place.line for place in (item.place, finding.place) if place}
@@ -38,7 +38,7 @@ def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]
 
 
 def _own_words(scope: Scope, lines: Collection[int]) -> Iterator[Fix]:
-    """Yield what the table has for a refused line, made at all places of the kernel that are alike."""
+    """Yield the table's fix for a refused line, applied at all similar places of the kernel."""
     for row in TABLE:
         alike: dict[object, list[Candidate]] = {}
         for one in (one for node in scope.expressions for one in replacements(row, scope, node)):
@@ -81,7 +81,7 @@ def _where(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
 
 
 def _constant(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
-    """Yield the module's constant, or its function, as one that kernels see."""
+    """Yield the module's constant or function in a form that is visible to kernels."""
     del kernel
     named = _GLOBAL.search(_said_by_tool(item))
     for node in source.module.tree.body if named else ():
