@@ -46,6 +46,11 @@ def held(body: str, *, other: str = ", other=0.0") -> float | None:
         ("    v = tl.where(mask, tl.exp(x), 0.0)", 0.0),
         ("    v = tl.where(x > 0, x, x * 3.0)", 0.0),
         ("    v = tl.where(tl.load(y_ptr + cols) > 0, x * n, 0.0)", 0.0),
+        ("    v = tl.where(cols == n - 1, x * n + 1.0, 0.0)", 0.0),
+        (
+            "    q = tl.load(y_ptr, mask=n > 3, other=0.0)\n    v = q * x\n    v = tl.where(cols < n, v, 5.0)",
+            5.0,
+        ),
         ("    v = x - tl.sum(x, axis=0) / n", None),
         ("    v = tl.zeros([BLOCK], tl.float32)\n    v += x", 0.0),
         ("    v = tl.zeros([BLOCK], tl.float32)\n    v += x - 1.0", -1.0),

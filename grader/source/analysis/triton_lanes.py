@@ -152,9 +152,11 @@ class _Reader:
         """Return `tl.where`'s value in a lane where its condition is a mask: its last argument."""
         if yes.number is not None and yes.number == no.number:
             return yes if yes.load else no
-        if yes.load is not None and yes.load.mask is not None:
-            masks = self.kernel.names_behind(yes.load.mask)
-            if _compares(self.kernel, condition, masks):
+        if yes.load is not None:
+            parts = set(self.kernel.made_of(call.args[1]))
+            loads = [one.mask for one in self.kernel.accesses if one.call in parts and one.mask]
+            behind = (name for mask in loads for name in self.kernel.names_behind(mask))
+            if _compares(self.kernel, condition, frozenset(behind)):
                 return Lane(no.number, load=yes.load, given=call) if no.number is not None else no
         match condition:
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in BINARY:
@@ -167,6 +169,8 @@ class _Reader:
 def _compares(kernel: Kernel, condition: ast.expr, masks: frozenset[str]) -> bool:
     """Whether a condition compares a lane's index with a length, as the mask does."""
     match condition:
+        case ast.Compare(ops=[ast.Eq()]):  # picks single lanes
+            return True
         case ast.Compare():
             return bool({n.id for n in ast.walk(condition) if isinstance(n, ast.Name)} & masks)
         case ast.Name(id=name):
