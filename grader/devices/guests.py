@@ -103,6 +103,11 @@ class GuestDevice(ABC):
         """Return the device that executes no kernel, if there is one; else this one."""
         return self
 
+    @property
+    def for_values(self) -> GuestDevice:
+        """Return the device as it runs a program of which its values alone are asked, where that is cheaper; else this."""
+        return self
+
     def ready(self) -> Readiness:
         """Say whether it can build and run."""
         return Readiness(ok=True)
@@ -156,8 +161,10 @@ class GuestDevice(ABC):
     ) -> list[RunResult]:
         """Run every workload but the full-size ones; one guest for each set of weights.
 
-        With `in_place`, inputs of shapes that were there before get new values where they lie.
+        With `in_place`, inputs of shapes that were there before get new values where they lie; it is a second run, which
+        is asked for its values alone.
         """
+        device = self.for_values if in_place else self
         source = parse(submission.code)
         found: dict[str, RunResult] = {}
         chosen = groups(task.judged)
@@ -168,7 +175,7 @@ class GuestDevice(ABC):
                 found.update({w.name: self._left_out(w) for w in group.workloads})
             else:
                 program = (submission, build, source)
-                found.update(self._run_group(program, group, references, in_place=in_place))
+                found.update(device._run_group(program, group, references, in_place=in_place))
         return [found[workload.name] for workload in task.judged]
 
     def gives_up(self, results: Iterable[RunResult]) -> bool:  # noqa: ARG002 - cuda's

@@ -22,6 +22,7 @@ UNSTEADY = {
 }
 LIBERTIES = ("input-returned",)
 CHANGED = "input-changed"
+WRONG_AT_FULL_SIZE = "full-size"
 COMPARED = "compared-at-full-size"
 """Some blocks ran at the task's own size, and their stores were right."""
 FIRST_ROWS = "first-rows-at-full-size"

@@ -10,7 +10,7 @@ from grader.devices import Device, DryRunner, IdleRunner, Timed, Timer
 from grader.devices.state_check import state_check, without_kernels
 from grader.execution.full_size_part import saturation
 from grader.judge import References
-from grader.judge.side_effects import CHANGED
+from grader.judge.side_effects import CHANGED, WRONG_AT_FULL_SIZE
 from grader.judge.tolerance import element_count
 from grader.pipeline.budget import Budget, with_left_out
 from grader.pipeline.clock import Clock
@@ -191,6 +191,19 @@ class Trial:
             self.task,
             lambda: full_size_part_of(self.grading, self.task),
             library=bool(judge.computing_operators(seen.runs)),
+        )
+
+    def fails_at_full_size(self, seen: Seen) -> bool:
+        """Whether what a right program is asked of the task's own size tells already that it is none."""
+        device = self.budget.bound(self.device, "soundness")
+        if not isinstance(device, DryRunner):
+            return False
+        seed = self._references.guest_seed
+        called = device.dry_run(self.submission, self.build, self.task, seed)
+        if called is not None and called.status != "ran":
+            return True
+        return any(
+            item.code == WRONG_AT_FULL_SIZE for item in self._look_at_full_size(device, seen)
         )
 
     def _sound(self, seen: Seen) -> Seen:

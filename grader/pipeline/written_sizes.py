@@ -19,8 +19,10 @@ from dataclasses import dataclass, replace
 from grader.devices import DryRunner
 from grader.diagnose import Program
 from grader.pipeline.budget import Budget
+from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, describe_draft, known_references
 from grader.pipeline.examiner import Examiner
+from grader.pipeline.trial import Seen, Trial
 from grader.pipeline.written_numbers import TILE, limits, tiles, written_numbers
 from grader.records import DECIDING, RIGHT_VALUES, Evaluation, Task
 from grader.tasks.scale import floor_at, sizes_of
@@ -53,11 +55,35 @@ def at_written_sizes(usual: Settled, share: float = 1.0) -> Settled:
     """
     if usual.program.status not in UNSETTLED:
         return usual
+    if share == 1.0 and _writes_any(usual) and _fails_at_full_size(usual):
+        return usual
     for again in (_with_written_sizes, _with_whole_tiles, _with_sizes_beyond_limits):
         usual = again(usual, share)
         if usual.program.status in RIGHT_VALUES:
             break
     return usual
+
+
+def _writes_any(usual: Settled) -> bool:
+    """Whether the answer writes a number by which other sizes might be chosen."""
+    submission, sizes = usual.program.submission, _sizes(usual, 1.0)
+    beyond = any(limit < size for limit in limits(submission) for size in sizes)
+    return beyond or bool(sizes & written_numbers(submission) or _whole_tiles(usual, 1.0))
+
+
+def _fails_at_full_size(usual: Settled) -> bool:
+    """Whether the program is wrong at the size that the task names: no other choice of sizes is asked then, as it would be looked at there too.
+
+    A look takes a second or less, and describing a task at other sizes ten.
+    """
+    grading, program = usual.examiner.grading, usual.program
+    build, device = program.evaluation.build, grading.device
+    if program.status == "timeout" or device is None or build is None or build.status != "built":
+        return False
+    task, evaluation = task_of(usual), program.evaluation
+    trial = Trial(grading, device, program.submission, build, task, Clock(), usual.budget)
+    seen = Seen(evaluation.verdict, evaluation.runs, evaluation.comparisons, evaluation.probes)
+    return trial.fails_at_full_size(seen)
 
 
 def _with_written_sizes(usual: Settled, share: float) -> Settled:
@@ -67,15 +93,19 @@ def _with_written_sizes(usual: Settled, share: float) -> Settled:
 
 
 def _with_whole_tiles(usual: Settled, share: float) -> Settled:
-    """Judge with sizes that fill the answer's tiles, where it was right at one usual size and wrong at another."""
+    """Keep the sizes that fill tiles that the answer writes."""
+    why = "the answer is right where sizes are multiples of its tiles, as the task's own are"
+    return _with_kept(usual, _whole_tiles(usual, share), why, share)
+
+
+def _whole_tiles(usual: Settled, share: float) -> frozenset[int]:
+    """Return the sizes that fill tiles that the answer writes, where it was right at one of the usual sizes and not at another."""
     counted = [item for item in usual.program.evaluation.comparisons if item.role == "nominal"]
     if len({item.equal for item in counted}) < 2:
-        return usual
+        return frozenset()
     widths = tiles(usual.program.submission)
     lengths = sizes_of(task_of(usual).reference, floor_at(share), batches=False)
-    sizes = {size for size in lengths if any(_fills(size, width) for width in widths)}
-    why = "the answer is right where sizes are multiples of its tiles, as the task's own are"
-    return _with_kept(usual, frozenset(sizes), why, share)
+    return frozenset(size for size in lengths if any(_fills(size, width) for width in widths))
 
 
 def _fills(size: int, tile: int) -> bool:

@@ -60,8 +60,9 @@ def _wrong(gpu: GpuFacts, form: Form, limits: Limits) -> str:
         env={"CUDA_VISIBLE_DEVICES": gpu.uuid},
     )
     reply = converse(job, form, limits)
-    (result,) = reply.results
-    if [np.array_equal(o.array, np.cumsum(given * 2 + 1)) for o in result.outputs] == [True]:
+    outputs = [output for result in reply.results for output in result.outputs]
+    if [np.array_equal(output.array, np.cumsum(given * 2 + 1)) for output in outputs] == [True]:
         return ""
-    said = [reply.reason, result.reason, *reply.log.strip().splitlines()[-1:]]
+    reasons = [result.reason for result in reply.results]  # none of a guest that can't be started
+    said = [reply.reason, *reasons, *reply.log.strip().splitlines()[-1:]]
     return "; ".join(filter(None, said)) or "a known program ran wrong"

@@ -17,7 +17,7 @@ from grader.simulator import fields
 if TYPE_CHECKING:
     from grader.devices.sim.device import Simulator
 
-SETTINGS: Mapping[str, JsonValue] = {"check_races": 0, "count_lines": 0, "report_lines": 0}
+VALUES_ALONE: Mapping[str, JsonValue] = {"check_races": 0, "count_lines": 0, "report_lines": 0}
 MOST = 64
 """Most programs that are read."""
 MOST_PROGRAM = 4 << 20
@@ -46,7 +46,7 @@ def run_changed(
     simulator = fields.as_mapping(job.options["simulator"])
     options: dict[str, JsonValue] = {
         **job.options,
-        "simulator": {**simulator, **SETTINGS},
+        "simulator": {**simulator, **VALUES_ALONE},
         "changes": {workload.name: asked},
     }
     env = {**job.env, "DISABLE_LLVM_OPT": "1"}

@@ -13,7 +13,7 @@ from grader.config import Options
 from grader.devices.base import Changed, LargerLaunch, Readiness, RunResult, Traced
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import run_of
-from grader.devices.sim.changed import run_changed
+from grader.devices.sim.changed import VALUES_ALONE, run_changed
 from grader.devices.sim.dry_run import dry_run, launched_at_full_size
 from grader.devices.sim.exact import exactly
 from grader.devices.sim.first_block import full_size
@@ -52,6 +52,8 @@ class Simulator(GuestDevice):
     gpu: Gpu
     idle: bool = False
     """Whether kernels are left out."""
+    watching: bool = True
+    """Whether accesses are marked for races and counted by line: no value hangs on it, and half of a kernel's time."""
     blocks: int = 0
     """Number of blocks of each launch that run; 0 for all."""
     exact_references: dict[str, GuestResult] = field(
@@ -201,6 +203,11 @@ class Simulator(GuestDevice):
         """Return a simulator that checks launches and executes no kernel."""
         return replace(self, idle=True)
 
+    @property
+    def for_values(self) -> Simulator:
+        """Return a simulator that watches no accesses: the first run's evidence stands."""
+        return replace(self, watching=False)
+
     def gives_up(self, results: Iterable[RunResult]) -> bool:
         """Whether one of them took too long, since it takes as long with other weights."""
         return any(item.run.status == "timeout" for item in results)
@@ -224,6 +231,7 @@ class Simulator(GuestDevice):
                 "max_blocks": self.blocks,
                 "track_stores": self.blocks > 0,
                 "gate": True,
+                **({} if self.watching else VALUES_ALONE),
             },
             "registers": {r.kernel: r.registers for r in build.resources} if build else {},
             "log_operators": False,

@@ -19,7 +19,7 @@ from grader.devices.sim import other_blocks
 from grader.execution.full_size_part import FullSizePart
 from grader.judge import Group, clean, compare
 from grader.judge.honesty import TO_THE_HOST, computing_operators, in_forward, names_of
-from grader.judge.side_effects import COMPARED, probe
+from grader.judge.side_effects import COMPARED, WRONG_AT_FULL_SIZE, probe
 from grader.machine import free_memory
 from grader.records import Build, Evidence, JsonValue, Mismatch, Run, Submission, Task
 from grader.sandbox import GuestJob, GuestResult, Part
@@ -242,4 +242,4 @@ def copies(run: Run, result: GuestResult) -> bool:
 
 def _incorrect(part: FullSizePart, what: str) -> tuple[Evidence, ...]:
     text = f"at {part.full.name}, the task's full size, {what}"
-    return (probe("full-size", text, part.full.name),)
+    return (probe(WRONG_AT_FULL_SIZE, text, part.full.name),)

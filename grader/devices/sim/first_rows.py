@@ -15,7 +15,7 @@ from grader.errors import GraderError
 from grader.execution.full_size_part import FullSizePart
 from grader.judge import compare
 from grader.judge.compare import roughly_equal
-from grader.judge.side_effects import FIRST_ROWS, probe
+from grader.judge.side_effects import FIRST_ROWS, WRONG_AT_FULL_SIZE, probe
 from grader.records import Build, Comparison, Evidence, Submission, Task, TensorSpec
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def first_rows(
     workload = part.workload.model_copy(update={"role": "nominal"})
     only = task.model_copy(update={"workloads": (workload,)})
     seconds = min(SECONDS, device.options.run_seconds)
-    brief = replace(device, options=device.options.model_copy(update={"run_seconds": seconds}))
+    options = device.options.model_copy(update={"run_seconds": seconds})
+    brief = replace(device.for_values, options=options)
     try:
         (result,) = brief.run(submission, build, only, part.references)
     except GraderError:
@@ -48,7 +49,7 @@ def first_rows(
     if any(is_square(task, number) for number in part.cut):
         return ()
     text = f"on {where} of {size}, the task's own size, {found.mismatch.text}"
-    return (probe("full-size", text, size),)
+    return (probe(WRONG_AT_FULL_SIZE, text, size),)
 
 
 def is_square(task: Task, number: int) -> bool:
