@@ -36,6 +36,7 @@ struct Gate {
     std::map<uint64_t, Pages> pages;
     HostAccess access;
     struct sigaction before {};
+    bool handed_on = false;  // a fault that is none of ours, to what was there before
 };
 
 Gate& gate() {
@@ -92,13 +93,35 @@ Fault met(uint64_t address, const void* context) {
     return Fault::kHostCode;
 }
 
+void hand_on(Gate& all);
+
 void on_fault(int, siginfo_t* info, void* context) {
     const auto fault = met(reinterpret_cast<uint64_t>(info->si_addr), context);
     if (fault == Fault::kHostCode)
         make_sticky(cudaErrorIllegalAddress,
                     "host code touches the GPU's memory through a pointer: a segmentation fault");
     else if (fault == Fault::kNone)
-        sigaction(SIGSEGV, &gate().before, nullptr);  // the access is made again, and meets it
+        hand_on(gate());
+}
+
+// The access is made again, and meets the handler of before; one that comes back here has no other behind it.
+void hand_on(Gate& all) {
+    struct sigaction none {};
+    none.sa_handler = SIG_DFL;
+    sigaction(SIGSEGV, all.handed_on ? &none : &all.before, nullptr);
+    all.handed_on = true;
+}
+
+// Takes the signal, again where the program has a handler of its own meanwhile (Python's faulthandler, a backtrace): that stands behind ours.
+bool take_signal(Gate& all) {
+    struct sigaction now {}, ours {};
+    if (sigaction(SIGSEGV, nullptr, &now) != 0) return false;
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == &on_fault) return true;
+    ours.sa_sigaction = &on_fault;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&ours.sa_mask);
+    all.handed_on = false;
+    return sigaction(SIGSEGV, &ours, &all.before) == 0;
 }
 
 }  // namespace
@@ -106,12 +129,7 @@ void on_fault(int, siginfo_t* info, void* context) {
 void shut_gate() {
     auto& all = gate();
     std::lock_guard lock(all.mutex);
-    if (all.shut) return;
-    struct sigaction ours {};
-    ours.sa_sigaction = &on_fault;
-    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigemptyset(&ours.sa_mask);
-    all.shut = sigaction(SIGSEGV, &ours, &all.before) == 0;
+    if (!all.shut) all.shut = take_signal(all);
 }
 
 void gate_add(void* pages, size_t mapped, const void* data, size_t bytes) {
@@ -142,6 +160,7 @@ KG_API void kgsim_open() {
     note_host_access();
     auto& all = gate();
     std::lock_guard lock(all.mutex);
+    if (all.shut) take_signal(all);
     ++all.inside;
 }
 
