@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
+
+import numpy as np
 
 from grader.devices.leads import AT_ONCE, Concerns, Leads
 from grader.devices.preference import Doubt, count_ways, doubt, is_unnamed, rank, step_of
+from grader.devices.solved import solve_numbers
 from grader.devices.trial import ALL, PROBES, Few, Trial, launched_codes
 from grader.judge.inputs import Array
 from grader.languages import place_compiled_line
@@ -33,6 +36,8 @@ MOST_SHARED = 8
 """Number of programs that may share a core with a guest, as a bound on the CPU time that it reports."""
 CLOSE = 4
 """Bonus of a line where a change made everything right on one workload but not on others."""
+MOST_SOLVED = 60
+"""Changes of one batch whose number is solved for."""
 NEAR = 3
 """Number of lines around a suspect that are tried before others."""
 
@@ -73,6 +78,7 @@ class Search:
         self._lines: dict[tuple[str, int, tuple[int, ...]], int] = {}
         self._close: frozenset[int] = frozenset()
         self._left, self._spent, self._tried = seconds, 0.0, 0
+        self._solved: list[Change] = []
 
     def batches(self) -> Iterator[list[Change]]:
         """Yield batches of changes, the likeliest first, each as large as one guest should try."""
@@ -82,8 +88,15 @@ class Search:
         while possible and self._left > 0:
             possible.sort(key=self.unlikely)
             some = self._as_many()
-            yield possible[:some]
+            yield [*self._take_solved(), *possible[:some]]
             possible = possible[some:]
+        if self._solved:
+            yield self._take_solved()
+
+    def _take_solved(self) -> list[Change]:
+        """Return the changes with numbers that were solved for since the last batch."""
+        taken, self._solved = self._solved, []
+        return taken
 
     def suspect(self, changes: Sequence[Change]) -> None:
         """Prioritise other changes at the lines of changes that make everything right on one workload only."""
@@ -207,12 +220,21 @@ class Search:
         wall = time.monotonic() - begun
         self._count(min(wall, max(changed.seconds, wall / MOST_SHARED)), changed.outputs)
         if changed.outputs:
+            if few is (self._few or ALL):
+                self._solved += islice(self._solve(changes, changed.outputs, few), MOST_SOLVED)
             kept = self._kept(changed.outputs, few)[1:]
             return [one for one, right in zip(changes, kept, strict=False) if right]
         half = len(changes) // 2
         if half < SMALLEST or self._left <= 0:
             return []
         return [*self._try(changes[:half], few), *self._try(changes[half:], few)]
+
+    def _solve(self, changes: Sequence[Change], outputs: Sequence[Array], few: Few) -> Iterator[Change]:  # fmt: skip
+        """Yield changes with the numbers that the elements ask for which these blocks make."""
+        wrong = [mask[0] for mask in self._trial.wrong([one[:1] for one in outputs])]
+        made = few.elements or [np.ones_like(mask) for mask in wrong]
+        masks = ([of & w for of, w in zip(made, one, strict=True)] for one in (wrong, [~w for w in wrong]))  # fmt: skip
+        return solve_numbers(changes, outputs, self._trial.wanted, *masks)
 
     def _count(self, seconds: float, outputs: Sequence[Array]) -> None:
         self._left -= seconds

@@ -6,7 +6,7 @@ A change that makes it right shows the cause.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from grader.devices.base import Device
@@ -41,6 +41,7 @@ from grader.records.changes import (
     without_counts,
 )
 from grader.simulator.changes import Change, Request
+from grader.simulator.changes.numbered import numbers_of, with_number, without_number
 from grader.source import Source, parse
 from grader.source.analysis.passed import Blame, given_name
 
@@ -160,6 +161,7 @@ def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> lis
     wanted = {one.key if one.given else _place_and_kind(one) for one in changes}
     every = (one for one in trial.own_changes if not one.text)
     same = [c for c in every if (c.key if c.given else _place_and_kind(c)) in wanted][:PROVEN]
+    same += list(_with_numbers(changes, trial.own_changes))
     same += [one for one in changes if one.text]
     changed = trial.run(Request(launched_codes(trial.unchanged), tuple(same), clean=True), seconds)
     shares = trial.right(changed.outputs)[1:]
@@ -168,6 +170,16 @@ def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> lis
     alike = [one for one in changes if one.key in exactly]
     # In other code a value has another name, so lines are compared instead.
     return alike or [one for one in changes if not one.on_host and _place_and_kind(one) in nearly]
+
+
+def _with_numbers(changes: Sequence[Change], own: Sequence[Change]) -> Iterator[Change]:
+    """Yield the changes whose number was solved for, as changes of another workload's own code."""
+    solved = [(one, numbers) for one in changes if (numbers := numbers_of(one))]
+    known = {without_number(one): one for one in own if numbers_of(one)} if solved else {}
+    for one, (_, number) in solved:
+        like = known.get(without_number(one))
+        if like is not None:
+            yield with_number(like, number)
 
 
 def _place_and_kind(change: Change) -> tuple[object, ...]:

@@ -90,9 +90,15 @@ class Trial:
             for size in sizes
         ]
 
+    @cached_property
+    def wanted(self) -> list[Array]:
+        """Return what the sampled elements of each output should be."""
+        exact = self.references.expected[self.workload.name].exact
+        return [array.ravel()[at] for array, at in zip(exact, self.sample, strict=True)]
+
     def right(self, outputs: Sequence[Array]) -> list[float]:
         """Return the share of right sampled elements under each change."""
-        shares = [1.0 - mask.mean(axis=1) for mask in self._wrong(outputs) if mask.shape[1]]
+        shares = [1.0 - mask.mean(axis=1) for mask in self.wrong(outputs) if mask.shape[1]]
         return [float(np.mean(row)) for row in zip(*shares, strict=True)]
 
     def may_be_right(self, outputs: Sequence[Array], few: Few) -> list[bool]:
@@ -100,14 +106,14 @@ class Trial:
 
         Where a change makes such elements that tell, these must be right; where it makes others, one of them.
         """
-        told = zip(self._wrong(outputs), outputs, few.elements, few.unmade, strict=False)
+        told = zip(self.wrong(outputs), outputs, few.elements, few.unmade, strict=False)
         masks = [(~wrong, ~_alike(rows, unmade), of) for wrong, rows, of, unmade in told]
         return [
             _may_be_right([(right[n], made[n], of) for right, made, of in masks])
             for n in range(len(outputs[0]))
         ]
 
-    def _wrong(self, outputs: Sequence[Array]) -> list[Array]:
+    def wrong(self, outputs: Sequence[Array]) -> list[Array]:
         """Return the wrong sampled elements of each output under each change; None where the form differs."""
         expected = self.references.expected[self.workload.name]
         if len(outputs) != len(expected.exact):
@@ -143,7 +149,7 @@ class Trial:
                 _alike(one[0], one[row]) & ~_alike(one[0], one[1]) if len(one) > row else one[:0]
                 for one in outputs
             ]
-            wrong = self._wrong([one[:1] for one in outputs])
+            wrong = self.wrong([one[:1] for one in outputs])
             if any(
                 of.shape == mask[0].shape and (of & mask[0]).any()
                 for of, mask in zip(made, wrong, strict=False)

@@ -36,15 +36,19 @@ from grader.judge.untouched import skipped_elements, unstored_elements
 from grader.records import Dependence, Evidence, Place, Walk
 from grader.simulator.provenance import Flat, Lost, Reads, Told
 
+BESIDE_OTHERS = frozenset(("doubled", "extra"))
+"""Codes of evidence that counts only where no other is there."""
+
 
 def evidence_of(told: Told, asked: Sequence[Asked], workload: str) -> tuple[Evidence, ...]:
     """Return evidence of the touched memory, and of differences between the wrong elements' dependences and the reference's."""
     touched = tuple(touched_by_line(told, workload))
     if told.unfollowed:
         return touched
-    found = tuple(_dependences(told, asked, workload)) or tuple(
-        unstored_elements(told, asked, workload)
-    )
+    every = tuple(_dependences(told, asked, workload))
+    # What comes too often, or too much, says little beside what is missing: behind a mean, each element comes by all.
+    found = tuple(one for one in every if one.code not in BESIDE_OTHERS) or every
+    found = found or tuple(unstored_elements(told, asked, workload))
     skipped = () if found else tuple(skipped_elements(told, asked, workload))
     whole = not found and not skipped and any(len(n) for one in asked for n in one.needs.values())
     return (*touched, *found, *skipped, *slices_of(told, asked, workload, whole=whole))
@@ -77,7 +81,7 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
             yield _missing_through(*short, workload)
         elif (part := lost_part(told, found)) is not None:
             yield _lost_part(*part, workload)
-        elif (twice := doubled_reads(found)) is not None:
+        elif (twice := doubled_reads(told, found)) is not None:
             yield _counted_again(*twice, workload)
         else:
             # Extra dependences of some elements don't explain wrong elements without any.

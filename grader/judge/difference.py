@@ -301,12 +301,19 @@ def reader(told: Told, found: Difference) -> Place | None:
     return best.place if best is not None else None
 
 
-def doubled_reads(found: Sequence[Difference]) -> tuple[Difference, Reads] | None:
+def doubled_reads(told: Told, found: Sequence[Difference]) -> tuple[Difference, Reads] | None:
     """Return a line that brings the same elements of an input to a wrong element again, and to no right one.
 
     A weight may count in every turn of a recurrence; an input does once, or once for each of another's elements
-    that it depends on (a scale of a group).
+    that it depends on (a scale of a group), or for each of another's rows or columns (a product of matrices).
     """
+    sizes = {
+        (one.tensor.role, size)
+        for one in found
+        for tensor in told.tensors
+        if tensor.role != one.tensor.role and not tensor.role.startswith("output")
+        for size in tensor.shape
+    }
     again = {
         (one.asked.wrong, reads.access.number): (one, reads)
         for one in found
@@ -315,6 +322,7 @@ def doubled_reads(found: Sequence[Difference]) -> tuple[Difference, Reads] | Non
         and (reads.over or one.origin is None)  # a thread may reload a value
         and reads.times > AGAIN * len(reads.elements) > AGAIN
         and reads.times not in {len(needs) for needs in one.asked.needs.values()}
+        and (one.tensor.role, reads.times / len(reads.elements)) not in sizes
     }
     right = {number for wrong, number in again if not wrong}
     return next((two for (wrong, n), two in again.items() if wrong and n not in right), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -243,6 +244,29 @@ def test_a_scale_is_taken_as_often_as_what_it_scales() -> None:
     needs = {"input 1": row(1, 1), "input 2": np.arange(COLUMNS)}
     asked = Asked(0, (1,), wrong=True, needs=needs, way=NO_WAY)
     assert not [item for item in evidence_of(told, [asked], "w") if item.code == "doubled"]
+
+
+def test_a_factor_of_a_product_is_taken_once_for_each_column_of_the_other() -> None:
+    access = load(20, COLUMNS)
+    other = Tensor("input 2", "float32", 4, (COLUMNS, 3), (3, 1), 1 << 16)
+    origin = Origin((Reads(access, row(1, COLUMNS), 3 * COLUMNS, frozenset({1})),))
+    told = Told("", (INPUT, other), (access,), (origin,), of_results=True, lost=())
+    asked = Asked(0, (1,), wrong=True, needs={"input 1": row(1, COLUMNS)}, way=NO_WAY)
+    assert not [item for item in evidence_of(told, [asked], "w") if item.code == "doubled"]
+
+
+def test_what_comes_too_often_is_not_said_beside_an_element_of_another_row() -> None:
+    often = load(20, COLUMNS)
+    other = replace(load(30, COLUMNS), number=1, base=1 << 16, boxes={1: often.boxes[0]})
+    second = Tensor("input 2", "float32", 4, (ROWS, COLUMNS), (COLUMNS, 1), 1 << 16)
+    reads = (
+        Reads(often, row(1, COLUMNS), 2 * COLUMNS, frozenset({1})),
+        Reads(other, row(2, COLUMNS)),
+    )
+    told = Told("", (INPUT, second), (often, other), (Origin(reads),), of_results=True, lost=())
+    needs = {"input 1": row(1, COLUMNS), "input 2": row(1, COLUMNS)}
+    found = evidence_of(told, [Asked(0, (1,), wrong=True, needs=needs, way=NO_WAY)], "w")
+    assert {one.code for one in found} & {"doubled", "other-elements"} == {"other-elements"}
 
 
 def test_an_element_that_no_thread_stores_is_missing_at_the_line_that_stores_others() -> None:

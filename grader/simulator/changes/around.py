@@ -38,6 +38,7 @@ class Around(Sites):
         """Yield changes of a value by one more operator, the latest places first."""
         for value, places in sorted(self._uses(), key=lambda use: -use[1][0][0]):
             if value.kind == "float" and base(self._code[places[0][0]]) == "mov":
+                yield from self._scaled(value, places)
                 yield from self._around_with_others(value, places)
                 yield from self._scaled_by_sizes(value, places)
             elif value.kind == "float":
@@ -86,13 +87,18 @@ class Around(Sites):
         f32 = spare(self._values.function, 32)
         for done, steps in around_float(f32):
             yield self._wrapped(value, places, done, steps)
+        yield from self._scaled(value, places)
+        yield from self._around_with_others(value, places)
+        yield from self._scaled_by_sizes(value, places)
+
+    def _scaled(self, value: Value, places: list[Site]) -> Iterator[Change]:
+        """Yield changes of a value by a factor that is a number."""
+        f32 = spare(self._values.function, 32)
         own = (bits for bits in self._own[:MOST_FACTORS] if bits not in NO_FACTOR)
         for bits in dict.fromkeys((*HALVES, *own)):
             number = Operand("f32", bits)
             scaled: Step = ("mul.f32", (f32, SUBJECT, number))
             yield self._wrapped(value, places, Operation("mul", "f32", shown(number)), (scaled,))
-        yield from self._around_with_others(value, places)
-        yield from self._scaled_by_sizes(value, places)
 
     def _where(self, value: Value, places: list[Site]) -> Iterator[Change]:
         """Yield changes that mask a value by a condition or its negation."""
