@@ -1,11 +1,13 @@
 """More sizes for the reference kernels' benchmark: small and large rows, and odd ones, whose rows begin anywhere.
 
-Shapes of the one input of a task; everything else is as in its `full` workload.
+Shapes of the one input of a task, in all its types; everything else is as in its `full` workload, but that a layer norm's
+weights are as large as all of its input but the first dim.
 """
 
 from __future__ import annotations
 
 from grader.records import TensorSpec, Workload
+from grader.tasks.precision import split_name
 
 SIZES: dict[str, tuple[tuple[int, ...], ...]] = {
     "relu": ((1073741823,), (65536, 1023)),
@@ -16,7 +18,8 @@ SIZES: dict[str, tuple[tuple[int, ...], ...]] = {
     "rms-norm": ((112, 64, 255, 257), (16, 64, 1024, 1024)),
     "instance-norm": ((112, 64, 255, 257), (1024, 64, 56, 56)),
     "group-norm": ((112, 64, 255, 257), (1024, 64, 56, 56)),
-    "batch-norm": ((64, 64, 255, 257), (1024, 64, 56, 56)),
+    "batch-norm": ((64, 64, 255, 257), (1024, 64, 56, 56), (256, 64, 56, 56)),
+    "layer-norm": ((16384, 64, 16, 16), (65536, 16, 16, 16)),
     "frobenius-norm": ((64, 64, 255, 257),),
     "sum-dim": ((128, 4095, 4097), (1048576, 1023, 1)),
     "argmax-dim": ((128, 4095, 4097),),
@@ -35,11 +38,14 @@ SIZES: dict[str, tuple[tuple[int, ...], ...]] = {
 def with_more_sizes(name: str, workloads: list[Workload]) -> list[Workload]:
     """Return a task's workloads, then the first of them with each of the other shapes."""
     more = list(workloads)
-    for shape in SIZES.get(name, ()) if workloads else ():
+    stem, _ = split_name(name) or (name, "")
+    for shape in SIZES.get(stem, ()) if workloads else ():
         first = workloads[0]
         spec = first.inputs[0]
         assert isinstance(spec, TensorSpec)
         changed = spec.model_copy(update={"shape": shape})
         label = "x".join(map(str, shape))
-        more.append(first.model_copy(update={"name": label, "inputs": (changed,)}))
+        update = {"name": label, "inputs": (changed,)}
+        update |= {"init": (list(shape[1:]),)} if stem == "layer-norm" else {}
+        more.append(first.model_copy(update=update))
     return more

@@ -46,7 +46,7 @@ def _options() -> str:
 def _rows() -> str:
     lines = [
         "# Rows of results.jsonl\n",
-        "One line with a JSON object for each sample; the machine-readable schema is `docs/results.schema.json`.\n",
+        "One JSON object a line for each sample; the machine-readable schema is `docs/results.schema.json`.\n",
     ]
     for model in _models(rows.Row):
         lines += [f"## {model.__name__}\n", f"{inspect.getdoc(model)}\n", *_table(model), ""]
@@ -54,7 +54,7 @@ def _rows() -> str:
 
 
 def _models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    """Yield a model and the models in its fields, each once, outermost first."""
+    """Yield a model and those that its fields hold, each once, outermost first."""
     found, waiting = dict.fromkeys([model]), [model]
     while waiting:
         for field in waiting.pop(0).model_fields.values():
@@ -85,7 +85,10 @@ def _tasks() -> str:
     lines = [
         "# Built-in tasks\n",
         (
-            "`nominal` sizes decide; the others are reported apart. A name with `-bf16` or `-fp16` after it, or `--dtype`, selects the task in that type where the list says so.\n"
+            "Each row has the shapes of the task's inputs, one set for each `nominal` workload, and in brackets what its module is made with. "
+            "Nominal sizes decide; the others are reported apart. The types are those of the inputs. A type after `also` is selected "
+            "by a name with `-bf16` or `-fp16` after it, or by `--dtype`; `backward` says that its [gradients](../how-to/gradients.md) can be "
+            "judged as well, by a name with `-backward` after it, or by `--backward`.\n"
         ),
         "## When a result is right\n",
         *_tolerances(),
@@ -102,21 +105,22 @@ def _tasks() -> str:
 
 
 def _tolerances() -> Iterator[str]:
-    """Yield in words the tolerances of `grader.judge.tolerance`, `slope` and `steps`."""
+    """Yield in words what `grader.judge.tolerance`, `slope` and `steps` grant."""
     yield (
-        "A result a is right where |a - r| <= bound * (|r| + the root mean square of r), with r the reference in float64. The bound follows from the type of the accumulator, with unit roundoff u, and the number n of terms summed in one result:\n"
+        "A result a is right where |a - r| <= bound * (|r| + the root mean square of r), with r the reference in float64. The bound follows from "
+        "the type of the accumulator, with unit roundoff u, and the number n of terms that meet in one result:\n"
     )
     yield f"- float32 and float64: u * ({ROUNDINGS:.0f} + {TERMS:.0f} * sqrt(n)); in float32 at most {CAP:.2g}."
     yield (
-        f"- float16 and bfloat16: {RESULT_ROUNDINGS:.0f} u of the type itself, for the result and intermediate values, and the bound of a sum in float32. "
-        "A running sum in half precision is off by u * sqrt(n) / 4 (one standard deviation), so it is detected from n of about 64 on."
+        f"- float16 and bfloat16: {RESULT_ROUNDINGS:.0f} u of the type itself, for the result and what steps hand on, and the bound of a sum in float32. "
+        "A running sum in half precision is off by u * sqrt(n) / 4 (one standard deviation), so it is told from n of about 64 on."
     )
     yield (
         f"- float16 and bfloat16, all elements together: |sum(a r) / sum(r r) - 1| <= u * ({SHARED} + {DEVIATIONS:.0f} / sqrt(N)) + the bound of a sum, with "
-        "N = sum(r^2)^2 / sum(r^4). Roundings average out; a factor of 1% does not."
+        "N = sum(r^2)^2 / sum(r^4). Roundings have no direction; a factor of 1% has one."
     )
-    yield f"- 8-bit floats: equal, except {ONE_OFF:.0%} of the elements, which may be one step off. Whole numbers: equal.\n"
-    yield "Where torch's own result is farther off, the bound is wider. Tasks with their own tolerance:\n"
+    yield f"- 8-bit floats: equal, but for {ONE_OFF:.0%} of the elements, which may be one step off. Whole numbers: equal.\n"
+    yield "Where torch's own result is farther off, the bound is wider. Tasks with a rule of their own:\n"
     for name, task in builtin_tasks().items():
         if task.tolerance is not None:
             yield f"- `{name}`: {task.tolerance.why}."

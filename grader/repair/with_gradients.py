@@ -47,6 +47,7 @@ def gradient_task(task: Task) -> Task:
     return task.model_copy(
         update={
             "name": f"{task.name}-gradients",
+            "family": f"{task.family}-gradients",
             "reference": gradient_reference(task),
             "workloads": (traced,),
         }

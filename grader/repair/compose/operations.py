@@ -17,6 +17,8 @@ class Operation:
 
     finish: str
     """Gives the result: `return ...;` with `v` the value (where it maps) and `n` the length."""
+    factor: str = ""
+    """What all values of a row have in common, for `finish` where it maps."""
     fields: tuple[tuple[str, str, str], ...] = ()
     """Type, name and start value of each field of Stat."""
     add: str = ""
