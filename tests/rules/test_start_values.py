@@ -44,3 +44,11 @@ def test_a_start_at_zero_is_an_error_until_results_were_right() -> None:
     assert severities("pool", both) == ["error"]
     rectified = Context(device="sim", launches=ran.launches, task=beside("F.relu(pool(x))").task)
     assert severities("pool", rectified) == ["note"]
+
+
+def test_nothing_unsigned_lies_below_zero() -> None:
+    peak = POOL.replace("float best = 0.0f;", "KIND best = 0;").replace("float v =", "KIND v =")
+    for kind, found in (("unsigned", []), ("uint32_t", []), ("size_t", []), ("int", ["error"])):
+        submission = parse(as_submission(peak.replace("KIND", kind).replace("NAME", "pool")))
+        said = review_text(submission, Context(), select=("RED005",))
+        assert [finding.severity for finding in said] == found, kind

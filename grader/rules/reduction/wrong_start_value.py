@@ -14,9 +14,7 @@ NOT_NEGATIVE = ("fabs", "abs", "exp", "__expf", "sqrt")
 COMPUTES = MAXIMA | MINIMA | {"fma", "fmaf", "__fmaf_rn", "__fadd_rn", "__hadd"}
 """Functions that read all their arguments."""
 SMALLEST = frozenset({"FLT_MIN", "DBL_MIN", "FLT_EPSILON"})
-SCALARS = frozenset(
-    {"float", "double", "int", "scalar_t", "T", "long", "long long", "int64_t", "accscalar_t"}
-)
+SCALARS = {"float", "double", "int", "scalar_t", "T", "long", "long long", "int64_t", "accscalar_t"}
 NEUTRAL = {
     "max": ("maximum", "-INFINITY", "where all values are smaller, it is the result"),
     "min": ("minimum", "INFINITY", "where all values are larger, it is the result"),
@@ -56,6 +54,7 @@ def _accumulator(
         return
     every = () if start.reference else found.get(start.name, ())
     signs = {fold for fold, operand in every if _never_negative(_declared_as(function, operand))}
+    signs |= {"max"} if start.type.startswith(("unsigned", "uint", "size_t")) else set()
     for fold, operand in every:
         if fold in signs:  # a further fold merges parts of the same values
             continue
