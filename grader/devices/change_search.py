@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -72,7 +73,7 @@ class Search:
         every = chain(proposed, trial.all_changes(self._seen))
         self._all = list(every) if self.before < 1.0 else []
         launches = read_launches(self._seen.passed)
-        self._kernels = [one.kernel for one in launches]
+        self._kernels = [name_in_text(one.kernel) for one in launches]
         tensors = [one.name for one in read_tensors(self._seen.passed)]
         self._concerns = Concerns(known, self._codes, launches, tensors)
         self._lines: dict[tuple[str, int, tuple[int, ...]], int] = {}
@@ -166,7 +167,7 @@ class Search:
         other = change.changed
         if not isinstance(other, OtherArgument) or not change.line < len(self._kernels):
             return None
-        nth = self._kernels[: change.line].count(change.file)
+        nth = self._kernels[: change.line].count(name_in_text(change.file))
         made = not isinstance(other.after, PassedArgument) and not self._is_known(change)
         return blame(self._source, change.file, nth, change.parameters, made)
 
@@ -245,6 +246,15 @@ class Search:
         if few.blocks:
             return self._trial.may_be_right(outputs, few)
         return [share == 1.0 for share in self._trial.right(outputs)]
+
+
+def name_in_text(symbol: str) -> str:
+    """Return what a kernel's symbol begins with, up to its name: all instances of a template have one name in the text."""
+    begin = re.match(r"_ZN?L?", symbol)
+    at = begin.end() if begin else len(symbol)
+    while length := re.match(r"\d+", symbol[at:]):
+        at += length.end() + int(length[0])
+    return symbol[:at]
 
 
 def _constructs(change: Change) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from grader.devices.change_search import name_in_text
 from grader.devices.preference import Doubt, count_ways, doubt, step_of
 from grader.records.changes import KernelValue, OneMoreStep, Operation, OtherOperand, OtherOperator
 from grader.simulator.changes import Change
@@ -20,6 +21,7 @@ class ModelNew:
         y = torch.empty_like(x)
         kernel[(4,)](x, y)
         z = x @ w
+        a, b = self.ops.both(x)
         return {}
 """
 
@@ -52,7 +54,15 @@ def test_the_host_makes_up_only_for_what_it_computes_nothing_of_itself() -> None
     assert doubt_of_scaling("y", "1 / y") == Doubt.UNSURE
     assert doubt_of_scaling("z", "z / x.numel()") == Doubt.UNSURE
     assert doubt_of_scaling("self.ops.run(x)", "self.ops.run(x) / x.numel()") == Doubt.MAKES_UP
+    assert doubt_of_scaling("a", "a / x.numel()") == Doubt.MAKES_UP
     assert doubt_of_scaling("y.sum()", "y.sum() / x.numel()") == Doubt.UNSURE
+
+
+def test_instances_of_a_template_have_one_name_in_the_text() -> None:
+    names = {name_in_text(f"_Z13linear_kernelILb{n}EEvPKfPf") for n in (0, 1)}
+    assert names == {"_Z13linear_kernel"}
+    assert name_in_text("_ZN12_GLOBAL__N_16kernelEPf") == "_ZN12_GLOBAL__N_16kernel"
+    assert name_in_text("_softmax_kernel") == "_softmax_kernel"
 
 
 def test_code_between_a_label_and_the_jump_back_to_it_is_a_loop() -> None:

@@ -109,7 +109,7 @@ def _say_gap(
         said = f"line {line} {verb} {tensor}, and the loop of line {loop.line} never gets to these elements"
         return said, loop, ()
     if cause is None:
-        return f"line {line} {verb} {tensor}, but never these elements", item.place, ()
+        return f"line {line} never {verb} these elements of {tensor}", item.place, ()
     what = "loop" if cause.is_loop else "condition"
     cut = cause.quotient if cause.is_loop else None
     if cut is not None and not (

@@ -6,7 +6,7 @@ import ast
 import re
 
 from grader.simulator.changes.host_forms import MAKERS
-from grader.source.analysis.data_flow import assignments
+from grader.source.analysis.data_flow import assignments, bound
 from grader.source.scopes import FunctionNode, dotted_name
 
 _SCALED = ("{} / ", "2 * {}", "{}.mean()", "{}.sum()")
@@ -23,7 +23,13 @@ def makes_up(function: FunctionNode | None, value: ast.AST, before: str, after: 
 def _is_made_by_kernel(function: FunctionNode, value: ast.AST) -> bool:
     """Whether a value is memory allocated for a kernel's output, or the result of a function outside torch."""
     if isinstance(value, ast.Name):
-        made = [one.value for one in assignments(function, value.id)]
+        made = [
+            given
+            for node in ast.walk(function)
+            if isinstance(node, ast.stmt)
+            for name, given in bound(node)
+            if name == value.id
+        ]
         return bool(made) and all(_is_empty(one) or _is_answer(function, one) for one in made)
     return _is_answer(function, value)
 
