@@ -15,7 +15,7 @@ from grader.devices.preference import Doubt, count_ways, doubt, is_unnamed, rank
 from grader.devices.solved import solve_numbers
 from grader.devices.trial import ALL, PROBES, Few, Trial, launched_codes
 from grader.judge.inputs import Array
-from grader.languages import place_compiled_line
+from grader.languages import compiles_when_launched, place_compiled_line
 from grader.records import Place
 from grader.records.changes import OtherArgument, PassedArgument
 from grader.simulator.changes import Change, Request
@@ -23,6 +23,7 @@ from grader.simulator.changes.arguments import read_launches, read_tensors
 from grader.simulator.changes.change import Edited
 from grader.simulator.changes.host import proposed_changes
 from grader.simulator.changes.loops import loop_depths
+from grader.simulator.ptx.code import Code
 from grader.source import Source
 from grader.source.analysis.overwritten import place_overwritten
 from grader.source.analysis.passed import Blame, blame
@@ -80,6 +81,12 @@ class Search:
         self._close: frozenset[int] = frozenset()
         self._left, self._spent, self._tried = seconds, 0.0, 0
         self._solved: list[Change] = []
+
+    @property
+    def codes(self) -> tuple[Code | None, ...]:
+        """Return the programs, where all workloads launch the same: one that no call compiles anew."""
+        own = compiles_when_launched(self._source) or len(self._codes) != 1
+        return () if own else self._codes
 
     def batches(self) -> Iterator[list[Change]]:
         """Yield batches of changes, the likeliest first, each as large as one guest should try."""

@@ -42,6 +42,7 @@ from grader.records.changes import (
 )
 from grader.simulator.changes import Change, Request
 from grader.simulator.changes.numbered import numbers_of, with_number, without_number
+from grader.simulator.ptx.code import Code
 from grader.source import Source, parse
 from grader.source.analysis.passed import Blame, given_name
 
@@ -130,11 +131,12 @@ def _proven(trials: Sequence[Trial], source: Source, known: Leads, seconds: floa
     Where the best so far is doubtful, the search continues: a likelier one may be right as well.
     """
     search = Search(trials[0], source, known, seconds)
+    others = [replace(one, codes=search.codes) for one in trials[1:]]
     found: list[Change] = []
     late = 0
     for changes in search.batches():
         here = search.right_under(changes)[:PROVEN]
-        right = _still_right_on(trials[1:], here, seconds / 2)
+        right = _still_right_on(others, here, seconds / 2)
         search.suspect([one for one in here if not one.on_host])
         found += [one for one in right if not one.given or search.blame(one)]
         doubt = min((search.doubt(one, found) for one in found), default=Doubt.UNSURE)
@@ -143,7 +145,7 @@ def _proven(trials: Sequence[Trial], source: Source, known: Leads, seconds: floa
             break
     if elsewhere := search.same_steps(found):
         again = search.right_under(elsewhere)[:PROVEN]
-        found += _still_right_on(trials[1:], again, seconds / 2)
+        found += _still_right_on(others, again, seconds / 2)
     return search.best(found) if found else None
 
 
@@ -158,18 +160,27 @@ def _still_right_on(
 
 def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> list[Change]:
     """Return the changes that also make the results right on another workload, with its own kernel code."""
+    if all(one.text or (trial.codes and not one.given) for one in changes):
+        return _right_under(trial, trial.codes, changes, seconds)
     wanted = {one.key if one.given else _place_and_kind(one) for one in changes}
     every = (one for one in trial.own_changes if not one.text)
     same = [c for c in every if (c.key if c.given else _place_and_kind(c)) in wanted][:PROVEN]
     same += list(_with_numbers(changes, trial.own_changes))
     same += [one for one in changes if one.text]
-    changed = trial.run(Request(launched_codes(trial.unchanged), tuple(same), clean=True), seconds)
-    shares = trial.right(changed.outputs)[1:]
-    right = [one for one, share in zip(same, shares, strict=False) if share == 1.0]
+    right = _right_under(trial, launched_codes(trial.unchanged), same, seconds)
     exactly, nearly = {one.key for one in right}, {_place_and_kind(one) for one in right}
     alike = [one for one in changes if one.key in exactly]
     # In other code a value has another name, so lines are compared instead.
     return alike or [one for one in changes if not one.on_host and _place_and_kind(one) in nearly]
+
+
+def _right_under(
+    trial: Trial, codes: tuple[Code | None, ...], changes: Sequence[Change], seconds: float
+) -> list[Change]:
+    """Return the changes of these programs under which a workload's results are right, and nothing else is wrong."""
+    changed = trial.run(Request(codes, tuple(changes), clean=True), seconds)
+    shares = trial.right(changed.outputs)[1:]
+    return [one for one, share in zip(changes, shares, strict=False) if share == 1.0]
 
 
 def _with_numbers(changes: Sequence[Change], own: Sequence[Change]) -> Iterator[Change]:

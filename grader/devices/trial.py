@@ -56,6 +56,8 @@ class Trial:
     task: Task
     references: References
     workload: Workload
+    codes: tuple[Code | None, ...] = ()
+    """The programs that it launches, where they are known before it runs."""
 
     def run(self, asked: Request, seconds: float) -> Changed:
         """Run the program under these changes."""
