@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -27,6 +28,7 @@ from grader.simulator.ptx.code import Code
 from grader.source import Source
 from grader.source.analysis.overwritten import place_overwritten
 from grader.source.analysis.passed import Blame, blame
+from grader.source.analysis.triton import kernels
 
 BATCH = 300
 """Changes in the first guest, before the time of one is known."""
@@ -92,7 +94,8 @@ class Search:
         """Yield batches of changes, the likeliest first, each as large as one guest should try."""
         possible = [one for one in self._all if self._concerns.may(one)]
         if self._known.caused:
-            possible = [o for o in possible if self._line(o) in self._suspects or _constructs(o)]
+            lines = self._suspects | _made_for_stores(self._source, self._suspects)
+            possible = [o for o in possible if self._line(o) in lines or _constructs(o)]
         while possible and self._left > 0:
             possible.sort(key=self.unlikely)
             some = self._as_many()
@@ -267,3 +270,17 @@ def name_in_text(symbol: str) -> str:
 def _constructs(change: Change) -> bool:
     """Whether it changes what a constructor keeps: what a kernel was seen to read and leave out may be handed over wrongly."""
     return change.text is not None and change.text.constructs
+
+
+def _made_for_stores(source: Source, lines: Collection[int]) -> frozenset[int]:
+    """Return the lines that compute what a Triton kernel stores at some lines: a last step is missing there."""
+    stores = (
+        (kernel, one.arguments["value"])
+        for kernel in kernels(source)
+        for one in kernel.accesses
+        if one.call.lineno in lines and "value" in one.arguments
+    )
+    named = ((of, one.id) for of, value in stores for one in ast.walk(value) if isinstance(one, ast.Name))  # fmt: skip
+    return frozenset(
+        made.lineno for kernel, name in named for made in kernel.assigned.get(name, ())
+    )

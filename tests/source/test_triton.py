@@ -68,6 +68,8 @@ def test_minus_infinity_goes_through_a_difference_and_an_exponential() -> None:
     assert held("    v = x - tl.max(x, axis=0)", other=', other=-float("inf")') == -math.inf
     assert held("    v = tl.exp(x - tl.max(x, axis=0))", other=', other=-float("inf")') == 0.0
     assert held("    v = tl.exp(x - tl.max(x, axis=0))", other=", other=-1e9") == 0.0
+    assert held("    v = n * x / n", other=', other=-float("inf")') == -math.inf
+    assert held("    v = x * -1.0", other=', other=-float("inf")') == math.inf
 
 
 def test_a_load_without_other_is_unset() -> None:

@@ -189,8 +189,11 @@ def _apply_function(function: Callable[[float], float], lane: Lane) -> Lane:
 
 def _join_lanes(one: Lane, two: Lane, op: ast.operator) -> Lane:
     masked = two if two.load and (not one.load or one.number == 0.0) else one
+    if isinstance(op, ast.Mult) and math.isinf(two.number or 0.0):
+        one, two = two, one
     known = one.number is not None and two.number is not None
-    lasts = isinstance(op, ast.Add | ast.Sub) and math.isinf(one.number or 0.0)
+    scaled = isinstance(op, ast.Mult | ast.Div) and not known  # by a positive number, as most are
+    lasts = (scaled or isinstance(op, ast.Add | ast.Sub)) and math.isinf(one.number or 0.0)
     if lasts or (isinstance(op, ast.Div) and one.number == 0.0):
         return replace(masked, number=one.number)
     if isinstance(op, ast.Mult) and 0.0 in (one.number, two.number):
