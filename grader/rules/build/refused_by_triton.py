@@ -90,8 +90,7 @@ def _lengths(kernel: Kernel, item: Evidence) -> Iterator[ast.arg]:
 def _constexpr(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
     open_ones = [one for one in _lengths(kernel, item) if one.annotation is None]
     edits = [replace(source, one, f"{one.arg}: tl.constexpr") for one in open_ones]
-    if edits:
-        yield from fix("declare the block's length as tl.constexpr", edits, certain=True)
+    yield from fix("declare the block's length as tl.constexpr", edits, certain=True)
 
 
 RULE = rule_of(__file__, check, catch_all=True)

@@ -46,11 +46,7 @@ def _is_measured(source: Source, launch: Launch, name: str) -> bool:
 
 def _needed(kernel: Kernel) -> frozenset[str]:
     """Return the names on which a kernel's shapes, or conditions of its text, rest."""
-    needed = [
-        part
-        for call in kernel.calls(*SHAPES)
-        for part in (*call.args, *(word.value for word in call.keywords))
-    ]
+    needed: list[ast.expr] = [*kernel.calls(*SHAPES)]
     needed += [node.iter for node in ast.walk(kernel.node) if isinstance(node, ast.For)]
     needed += [node.test for node in ast.walk(kernel.node) if isinstance(node, ast.If | ast.IfExp)]
     return frozenset(name for one in needed for name in kernel.names_behind(one))

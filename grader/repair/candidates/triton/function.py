@@ -77,11 +77,9 @@ class Function:
             for loop, one in inside
             if isinstance(target := one.targets[0], ast.Name)
             and not names_in(one.value) & {target.id, *names_in(loop.target)}
-            and any(value.lineno < loop.lineno for value in self._values_of(target.id))
+            and self.kernel
+            and any(one.lineno < loop.lineno for one in self.kernel.assigned.get(target.id, ()))
         }
-
-    def _values_of(self, name: str) -> tuple[ast.expr, ...]:
-        return self.kernel.assigned.get(name, ()) if self.kernel else ()
 
     @cached_property
     def around(self) -> Mapping[ast.AST, ast.AST]:

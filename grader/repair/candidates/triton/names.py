@@ -161,11 +161,9 @@ def is_condition(node: ast.expr) -> bool:
 
 def _is_size(value: ast.expr, host: ast.FunctionDef) -> bool:
     """Whether an argument is made of shapes and strides, as it is written or as the names in it were made."""
-    words = ast.unparse(value)
-    made = (one for one in ast.walk(host) if isinstance(one, ast.Assign) and any(names_in(t) & names_in(value) for t in one.targets))  # fmt: skip
-    return any(
-        re.search(SIZES, text) for text in (words, *(ast.unparse(one.value) for one in made))
-    )
+    assigned = (one for one in ast.walk(host) if isinstance(one, ast.Assign))
+    made = (one.value for one in assigned if any(names_in(t) & names_in(value) for t in one.targets))  # fmt: skip
+    return any(re.search(SIZES, ast.unparse(one)) for one in (value, *made))
 
 
 def _calls(kernel: Kernel, values: object) -> set[str]:
