@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
@@ -227,6 +228,7 @@ def soak(options: argparse.Namespace, room: Path) -> list[Peak]:
     graded = (
         _lines(room / "out" / "results.jsonl") if (room / "out" / "results.jsonl").exists() else 0
     )
+    print("\n".join(_verdicts(room / "out" / "results.jsonl")))
     cut = run.returncode == INTERRUPTED or (graded < total and run.returncode == 0)
     print(f"{graded} of {total} graded{', cut' if cut else ''}")
     if (graded != total and not cut) or left:
@@ -263,6 +265,17 @@ def _watched(run: subprocess.Popen[bytes], rows: Path, options: argparse.Namespa
         time.sleep(1)
     _show(_lines(rows) if rows.exists() else 0, peaks[-1], begun)
     return peaks
+
+
+def _verdicts(rows: Path) -> Iterator[str]:
+    """Yield a line of verdicts for each round."""
+    rounds: dict[str, Counter[str]] = {}
+    for line in rows.read_text("utf-8").splitlines() if rows.exists() else ():
+        row = json.loads(line)
+        name = str(row.get("id") or row.get("sample"))
+        rounds.setdefault(name.partition("_")[0], Counter())[row["status"]] += 1
+    for number, found in sorted(rounds.items()):
+        yield f"round {number}: {dict(found.most_common())}"
 
 
 def _lines(file: Path) -> int:

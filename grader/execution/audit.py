@@ -6,7 +6,7 @@ are always the same, outputs far below an absolute tolerance. And a wrong progra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -90,15 +90,23 @@ def audit(
         w.name: [v for v in variations(task, w, right) if programs is None or v.program in programs]
         for w in usable
     }
-    found = results(task, varied, usable, right, form, limits, seconds)
     made = {
         name: run for name, run in _made_here(right).items() if programs is None or name in programs
     }
-    named = dict.fromkeys(v.program for some in varied.values() for v in some)
-    others = {name: _native_of(found, name) for name in named}
-    rows = (_row(task, usable, right, name, run) for name, run in (made | others).items())
+    others = dict.fromkeys(v.program for some in varied.values() for v in some)
+    parts: dict[str, list[AuditRow]] = {name: [] for name in (*made, *others)}
+
+    def add_rows(workload: Workload) -> None:
+        found = results(task, varied, (workload,), right, form, limits, seconds)
+        for name, run in (made | {name: _native_of(found, name) for name in others}).items():
+            parts[name].append(_row(task, workload, right, name, run))
+
+    for workload in usable:  # one at a time: the results of all would be hundreds of megabytes
+        add_rows(workload)
     asked_of = {w: {v.program for v in some} for w, some in varied.items()}
-    return tuple(_with_unknown(row, asked_of) for row in rows)
+    nominal = {w.name for w in usable if w.role == "nominal"}
+    joined = (_joined(name, rows, nominal) for name, rows in parts.items())
+    return tuple(_with_unknown(row, asked_of) for row in joined)
 
 
 def weaknesses(rows: tuple[AuditRow, ...]) -> tuple[str, ...]:
@@ -198,22 +206,26 @@ def _native_of(found: Mapping[tuple[str, str], Expected], program: str) -> Progr
     return run
 
 
-def _row(
-    task: Task, usable: tuple[Workload, ...], right: References, name: str, run: Program
-) -> AuditRow:
-    passes: list[str] = []
-    fails: list[str] = []
-    kernelbench: list[bool] = []
-    for workload, arrays in _answers(usable, run):
-        natives = right.expected[workload.name].native
-        fits = [a.shape for a in arrays] == [n.shape for n in natives]
-        equal = fits and equal_values(task, workload, right, arrays)
-        (passes if equal else fails).append(workload.name)
-        if workload.role == "nominal":
-            pairs = zip(arrays, natives, strict=True) if fits else ()
-            kernelbench.append(fits and all(within_kernelbench(a, n) for a, n in pairs))
-    lenient = bool(kernelbench) and all(kernelbench)
-    return AuditRow(name, tuple(passes), tuple(fails), kernelbench=lenient)
+def _row(task: Task, workload: Workload, right: References, name: str, run: Program) -> AuditRow:
+    """Return the result of a program on one workload: neither passed nor failed where it has no answer."""
+    arrays = run(workload)
+    if not arrays:
+        return AuditRow(name, (), ())
+    natives = right.expected[workload.name].native
+    fits = [a.shape for a in arrays] == [n.shape for n in natives]
+    passes = fits and equal_values(task, workload, right, arrays)
+    pairs = zip(arrays, natives, strict=True) if fits else ()
+    lenient = fits and all(within_kernelbench(a, n) for a, n in pairs)
+    there = (workload.name,)
+    return AuditRow(name, there if passes else (), () if passes else there, kernelbench=lenient)
+
+
+def _joined(name: str, rows: Sequence[AuditRow], nominal: Collection[str]) -> AuditRow:
+    """Return one row of a program's results on several workloads."""
+    passes = tuple(workload for row in rows for workload in row.passes)
+    fails = tuple(workload for row in rows for workload in row.fails)
+    lenient = [row.kernelbench for row in rows if {*row.passes, *row.fails} & {*nominal}]
+    return AuditRow(name, passes, fails, kernelbench=bool(lenient) and all(lenient))
 
 
 def _with_unknown(row: AuditRow, asked: Mapping[str, Collection[str]]) -> AuditRow:
@@ -223,16 +235,6 @@ def _with_unknown(row: AuditRow, asked: Mapping[str, Collection[str]]) -> AuditR
         name for name, some in asked.items() if row.program in some and name not in known
     )
     return replace(row, unknown=unknown)
-
-
-def _answers(
-    usable: tuple[Workload, ...], run: Program
-) -> Iterator[tuple[Workload, tuple[Array, ...]]]:
-    """Yield a program's answers where it has any."""
-    for workload in usable:
-        arrays = run(workload)
-        if arrays:
-            yield workload, arrays
 
 
 def _keep_values(values: Array, like: Array) -> Array:
