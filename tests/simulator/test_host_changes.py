@@ -99,8 +99,8 @@ class ModelNew(nn.Module):
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("width", "(width // heads)"),
-        ("window", "(stride if stride is not None else window)"),
+        ("width", "width // heads"),
+        ("window", "stride if stride is not None else window"),
         ("1e-3", "1e-05"),
         ("self.proj.weight.data.reshape(width, 2 * width)", "self.proj.weight.data.t().contiguous()"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -208,7 +209,12 @@ class _Host:
                 if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
                     others = names.kept
                 prior = 0 if names.numbers else 2
-                yield from ((node, node, other, prior) for other in others)
+                outer = next(self.source.module.ancestors(node), None)
+                alone = isinstance(outer, ast.Call | ast.Assign)
+                texts = (
+                    re.sub(r"^\((.*)\)$", r"\1", other) if alone else other for other in others
+                )
+                yield from ((node, node, text, prior) for text in texts)
             todo += _parts(node)
 
 
