@@ -145,7 +145,10 @@ class Seen:
 
     def fails_with(self) -> FailsWith | None:
         """Return what it is wrong with where it is right with all that decides; None where nothing was seen."""
-        failed = [self.workloads[item.workload] for item in self.wrong({"general"})]
+        wrong = {item.workload for item in self.wrong({"general"})}
+        ended = FATAL.keys() - {"grader_error"}
+        others = self.of({"general"})
+        failed = [w for w in others if w.name in wrong or self.runs[w.name].status in ended]
         sizes = [_size(workload) for workload in self.of(DECIDING)]
         as_named = [workload for workload in failed if _size(workload) in sizes]
         if not as_named:

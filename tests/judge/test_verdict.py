@@ -420,5 +420,7 @@ def test_it_says_with_what_a_right_program_fails_beyond_what_decides(general, wi
     found = verdict(task=task, build=BUILT, **seen({"g1"}))
     assert (found.status, found.general, found.fails_with) == ("correct", False, with_what)
     assert f"but not in general ({with_what}): on g1, g1 differs" in found.sentence
+    raised = verdict(task=task, build=BUILT, **seen(ended={"g1": "raised"}))
+    assert (raised.status, raised.general, raised.fails_with) == ("correct", False, with_what)
     assert verdict(task=task, build=BUILT, **seen()).fails_with is None
     assert verdict(task=task, build=BUILT, **seen({"n1", "g1"})).fails_with is None
