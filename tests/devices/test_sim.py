@@ -92,7 +92,7 @@ def test_a_launch_that_fails_unseen(way: Way, number: int) -> None:
     assert result.run.status == "ran"
     assert comparison is not None
     assert not comparison.equal
-    assert "never asks" in evidence(result, "launch-error-unseen").text
+    assert "never queries" in evidence(result, "launch-error-unseen").text
     assert missing(result) == 4000
 
 
