@@ -190,11 +190,11 @@ def _evidence(log: str, source: Source, severity: str) -> tuple[Evidence, ...]:
         if before := found.get(where):
             found[where] = before.model_copy(update={"count": before.count + 1})
         else:
-            found[where] = _one(message, source)
+            found[where] = _evidence_of_message(message, source)
     return tuple(found.values())
 
 
-def _one(message: Message, source: Source) -> Evidence:
+def _evidence_of_message(message: Message, source: Source) -> Evidence:
     return Evidence(
         kind=message.kind,
         code=code(message.text),

@@ -97,7 +97,7 @@ def after_call(
         if one.status == "raised" and one.name in deciding
     ]
     if not any(files.rglob("*.cubin")):
-        raised += _hidden(files, log)
+        raised += _caught_refusals(files, log)
     refusals = (diagnose(source, one) for one in raised)
     refusal = next((one for one in refusals if one is not None), None)
     failed = {"status": "failed", "errors": (refusal,), "reason": refusal.text} if refusal else {}
@@ -105,7 +105,7 @@ def after_call(
     return build.model_copy(update={**compiled, **failed})
 
 
-def _hidden(files: Path, log: str) -> list[CompilerException]:
+def _caught_refusals(files: Path, log: str) -> list[CompilerException]:
     """Return the refusals of a Python compiler, as noted by guests, since the submission may have caught the exception."""
     notes = sorted(files.glob("triton/refused/*.txt"))[:20]
     texts = (_read_beginning(path).partition("\0") for path in notes)

@@ -69,7 +69,7 @@ class Search:
         self._suspects = known.lines
         self._seen = trial.run(Request(probes=PROBES), 1.0)
         self._codes = launched_codes(self._seen)
-        shares = trial.right(self._seen.outputs)
+        shares = trial.right_shares(self._seen.outputs)
         self._few = trial.few_blocks(self._seen.outputs)
         self.before = shares[0] if shares else 1.0
         proposed = proposed_changes(trial.submission.code, known.proposed)
@@ -233,7 +233,7 @@ class Search:
         if changed.outputs:
             if few is (self._few or ALL):
                 self._solved += islice(self._solve(changes, changed.outputs, few), MOST_SOLVED)
-            kept = self._kept(changed.outputs, few)[1:]
+            kept = self._which_stay(changed.outputs, few)[1:]
             return [one for one, right in zip(changes, kept, strict=False) if right]
         half = len(changes) // 2
         if half < SMALLEST or self._left <= 0:
@@ -242,7 +242,7 @@ class Search:
 
     def _solve(self, changes: Sequence[Change], outputs: Sequence[Array], few: Few) -> Iterator[Change]:  # fmt: skip
         """Yield changes with the numbers that the elements ask for which these blocks make."""
-        wrong = [mask[0] for mask in self._trial.wrong([one[:1] for one in outputs])]
+        wrong = [mask[0] for mask in self._trial.wrong_elements([one[:1] for one in outputs])]
         made = few.elements or [np.ones_like(mask) for mask in wrong]
         masks = ([of & w for of, w in zip(made, one, strict=True)] for one in (wrong, [~w for w in wrong]))  # fmt: skip
         return solve_numbers(changes, outputs, self._trial.wanted, *masks)
@@ -252,10 +252,10 @@ class Search:
         if outputs:
             self._spent, self._tried = self._spent + seconds, self._tried + len(outputs[0])
 
-    def _kept(self, outputs: Sequence[Array], few: Few) -> list[bool]:
+    def _which_stay(self, outputs: Sequence[Array], few: Few) -> list[bool]:
         if few.blocks:
             return self._trial.may_be_right(outputs, few)
-        return [share == 1.0 for share in self._trial.right(outputs)]
+        return [share == 1.0 for share in self._trial.right_shares(outputs)]
 
 
 def name_in_text(symbol: str) -> str:

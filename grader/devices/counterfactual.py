@@ -103,7 +103,7 @@ def change_wrong(
     try:
         literal = device.literal(submission, build, workloads[0]) if workloads else build
         trials = [Trial(device, submission, literal, task, references, w) for w in workloads]
-        found = _proven(trials, source, known, seconds) if trials else None
+        found = _best_proven_change(trials, source, known, seconds) if trials else None
     except GraderError:  # then the explanation is missing, but the verdict is valid
         return ()
     return () if found is None else (_evidence(found, source, workloads),)
@@ -125,7 +125,9 @@ def _telling_workloads(task: Task, comparisons: Sequence[Comparison]) -> list[Wo
     return [*found[:1], *alike[:1], *alike[1:][-1:]]
 
 
-def _proven(trials: Sequence[Trial], source: Source, known: Leads, seconds: float) -> Found | None:
+def _best_proven_change(
+    trials: Sequence[Trial], source: Source, known: Leads, seconds: float
+) -> Found | None:
     """Return the best change that makes all results of all trials right.
 
     Where the best so far is doubtful, the search continues: a likelier one may be right as well.
@@ -179,7 +181,7 @@ def _right_under(
 ) -> list[Change]:
     """Return the changes of these programs under which a workload's results are right, and nothing else is wrong."""
     changed = trial.run(Request(codes, tuple(changes), clean=True), seconds)
-    shares = trial.right(changed.outputs)[1:]
+    shares = trial.right_shares(changed.outputs)[1:]
     return [one for one, share in zip(changes, shares, strict=False) if share == 1.0]
 
 

@@ -57,7 +57,7 @@ def enlarge_launches(
     if workload is None or not isinstance(device, Tracer):
         return ()
 
-    def wrong(larger: LargerLaunch | None = None) -> Wrong | None:
+    def find_wrong(larger: LargerLaunch | None = None) -> Wrong | None:
         """Return what is wrong; None where the run ended early, or the enlarged launch is invalid."""
         traced = device.trace(submission, build, task, references, workload, larger=larger)
         known = traced.outputs and not (larger and WRITTEN_FOR_FEWER & traced.kinds)
@@ -70,9 +70,9 @@ def enlarge_launches(
     kernels = _launched_kernels(runs, workload)[-MOST_KERNELS:]
     tried = [replace(one, kernel=kernel) for one in sizes for kernel in reversed(kernels)]
     try:
-        before = wrong()
+        before = find_wrong()
         for one in tried if before and before.masks else ():
-            left = _left(before, wrong(one)) if before else None
+            left = _count_still_wrong(before, find_wrong(one)) if before else None
             if before and left is not None:
                 return (_evidence(one, before.count, left, source, workload, runs),)
     except GraderError:  # an explanation is missing then, the verdict is still valid
@@ -100,7 +100,7 @@ class Wrong:
         return sum(int(mask.sum()) for _, mask in self.masks)
 
 
-def _left(before: Wrong, after: Wrong | None) -> int | None:
+def _count_still_wrong(before: Wrong, after: Wrong | None) -> int | None:
     """Return the number of elements that stay wrong, if some become right and no right one changes; None otherwise.
 
     Where right ones change too, the further block does more than what was left out: what comes right by that was near.

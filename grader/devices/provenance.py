@@ -63,10 +63,12 @@ def trace_wrong(
         return ()
     exact = references.expected[workload.name].exact
     moved = {o for o, mask in masks if are_exchanged(first.outputs[o], exact[o], mask)}
-    return evidence_of(found, _asked(picked, gradients, exact, moved), workload.name)
+    return evidence_of(
+        found, _elements_with_dependences(picked, gradients, exact, moved), workload.name
+    )
 
 
-def _asked(
+def _elements_with_dependences(
     picked: Sequence[tuple[int, int, bool]],
     gradients: Sequence[Needs],
     exact: Sequence[Array],

@@ -39,7 +39,7 @@ def solve_numbers(
         if any(_moves(*way, mask) for way, mask in zip(ways, right, strict=True)):
             continue
         shares = [_shares(*of) for of in zip(ways, wanted, wrong, strict=True)]
-        share = _agreed(np.concatenate(shares))
+        share = _share_agreed_on(np.concatenate(shares))
         if share is not None:
             yield with_number(change, known[0] + share * (known[1] - known[0]))
 
@@ -59,7 +59,7 @@ def _shares(way: tuple[Array, Array], wanted: Array, mask: Array) -> Array:
         return np.asarray((wanted[mask] - before) / (after - before))
 
 
-def _agreed(shares: Array) -> float | None:
+def _share_agreed_on(shares: Array) -> float | None:
     """Return the share that all elements agree on; None where they don't, or where no other number is asked for."""
     if not np.isfinite(shares).all():
         return None

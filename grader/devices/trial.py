@@ -61,7 +61,7 @@ class Trial:
 
     def run(self, asked: Request, seconds: float) -> Changed:
         """Run the program under these changes."""
-        told = asked.told(self.sample, seconds)
+        told = asked.to_guest(self.sample, seconds)
         return self.device.run_changed(
             self.submission, self.build, self.task, self.references, self.workload, told
         )
@@ -98,9 +98,9 @@ class Trial:
         exact = self.references.expected[self.workload.name].exact
         return [array.ravel()[at] for array, at in zip(exact, self.sample, strict=True)]
 
-    def right(self, outputs: Sequence[Array]) -> list[float]:
+    def right_shares(self, outputs: Sequence[Array]) -> list[float]:
         """Return the share of right sampled elements under each change."""
-        shares = [1.0 - mask.mean(axis=1) for mask in self.wrong(outputs) if mask.shape[1]]
+        shares = [1.0 - mask.mean(axis=1) for mask in self.wrong_elements(outputs) if mask.shape[1]]
         return [float(np.mean(row)) for row in zip(*shares, strict=True)]
 
     def may_be_right(self, outputs: Sequence[Array], few: Few) -> list[bool]:
@@ -108,14 +108,14 @@ class Trial:
 
         Where a change makes such elements that tell, these must be right; where it makes others, one of them.
         """
-        told = zip(self.wrong(outputs), outputs, few.elements, few.unmade, strict=False)
+        told = zip(self.wrong_elements(outputs), outputs, few.elements, few.unmade, strict=False)
         masks = [(~wrong, ~_alike(rows, unmade), of) for wrong, rows, of, unmade in told]
         return [
             _may_be_right([(right[n], made[n], of) for right, made, of in masks])
             for n in range(len(outputs[0]))
         ]
 
-    def wrong(self, outputs: Sequence[Array]) -> list[Array]:
+    def wrong_elements(self, outputs: Sequence[Array]) -> list[Array]:
         """Return the wrong sampled elements of each output under each change; None where the form differs."""
         expected = self.references.expected[self.workload.name]
         if len(outputs) != len(expected.exact):
@@ -151,7 +151,7 @@ class Trial:
                 _alike(one[0], one[row]) & ~_alike(one[0], one[1]) if len(one) > row else one[:0]
                 for one in outputs
             ]
-            wrong = self.wrong([one[:1] for one in outputs])
+            wrong = self.wrong_elements([one[:1] for one in outputs])
             if any(
                 of.shape == mask[0].shape and (of & mask[0]).any()
                 for of, mask in zip(made, wrong, strict=False)

@@ -131,7 +131,7 @@ def _speed(facts: Facts) -> Outcome:
     return ("true" if speedup > 1 else "false"), f"measured {speedup:.2f}x of eager torch"
 
 
-def _right(facts: Facts) -> Outcome:
+def _is_right_outcome(facts: Facts) -> Outcome:
     verdict = facts.evaluation.verdict
     if verdict.correct is None:
         return "not checked", verdict.sentence
@@ -227,10 +227,10 @@ KINDS = (
             r"identical|same (result|output)|match(es)? (the )?(original|reference|(py)?torch)|correct(ness|ly)?\b"
             r"|exactly (as|like) (in )?(the )?(original|reference|(py)?torch)"
         ),
-        _right,
+        _is_right_outcome,
     ),
 )
-_WHOLE = (any_size, _right)
+_WHOLE = (any_size, _is_right_outcome)
 """Kinds of claims on the whole program, which may come beside the absence of a hazard."""
 DENIED = frozenset({"warp shuffles", "vector types", "shared memory"})
 """Kinds that a "no" or "without" before the words negates."""

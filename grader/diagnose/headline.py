@@ -16,7 +16,7 @@ class _Shown(NamedTuple):
     kinds: frozenset[EvidenceKind]
     codes: frozenset[str] = frozenset()
 
-    def by(self, item: Evidence) -> bool:
+    def is_by(self, item: Evidence) -> bool:
         return item.kind in self.kinds and (not self.codes or item.code in self.codes)
 
 
@@ -130,7 +130,7 @@ def _position_of_best_proof(verdict: Verdict, errors: Mapping[int, Finding]) -> 
     """Return the position of the first proven error with the most specific evidence."""
     for shown in _CAUSES.get(verdict.status, ()):
         for position, one in errors.items():
-            if one.confidence == "proven" and any(map(shown.by, one.evidence)):
+            if one.confidence == "proven" and any(map(shown.is_by, one.evidence)):
                 return position
     return None
 

@@ -105,7 +105,7 @@ def audit(
         add_rows(workload)
     asked_of = {w: {v.program for v in some} for w, some in varied.items()}
     nominal = {w.name for w in usable if w.role == "nominal"}
-    joined = (_joined(name, rows, nominal) for name, rows in parts.items())
+    joined = (_join_rows(name, rows, nominal) for name, rows in parts.items())
     return tuple(_with_unknown(row, asked_of) for row in joined)
 
 
@@ -134,10 +134,10 @@ def _made_here(right: References) -> Mapping[str, Program]:
     def natives(workload: Workload) -> tuple[Array, ...]:
         return right.expected[workload.name].native
 
-    def mapped(change: Callable[[Array], Array]) -> Program:
+    def map_program(change: Callable[[Array], Array]) -> Program:
         return lambda workload: tuple(change(array) for array in natives(workload))
 
-    def halved(workload: Workload) -> tuple[Array, ...] | None:
+    def halved_outputs(workload: Workload) -> tuple[Array, ...] | None:
         """Return None where the outputs are in half precision, as requested, or not floating-point."""
         arrays = natives(workload)
         full = any(is_real(a) and a.dtype.itemsize > 2 for a in arrays)
@@ -149,15 +149,15 @@ def _made_here(right: References) -> Mapping[str, Program]:
         truths = all(array.dtype.kind == "b" for array in arrays)
         return None if truths else tuple(_keep_values(array * 1.01, array) for array in arrays)
 
-    def given(workload: Workload) -> tuple[Array, ...] | None:
+    def unchanged_input(workload: Workload) -> tuple[Array, ...] | None:
         return _input_like(right.inputs[workload.name], natives(workload))
 
     return {
-        "zeros": mapped(np.zeros_like),
-        "a constant": mapped(constant),
+        "zeros": map_program(np.zeros_like),
+        "a constant": map_program(constant),
         "a constant multiple": multiple,
-        "half precision": halved,
-        "the input": given,
+        "half precision": halved_outputs,
+        "the input": unchanged_input,
         **{name: _with_gradients(right, change) for name, change in _GRADIENTS.items()},
     }
 
@@ -220,7 +220,7 @@ def _row(task: Task, workload: Workload, right: References, name: str, run: Prog
     return AuditRow(name, there if passes else (), () if passes else there, kernelbench=lenient)
 
 
-def _joined(name: str, rows: Sequence[AuditRow], nominal: Collection[str]) -> AuditRow:
+def _join_rows(name: str, rows: Sequence[AuditRow], nominal: Collection[str]) -> AuditRow:
     """Return one row of a program's results on several workloads."""
     passes = tuple(workload for row in rows for workload in row.passes)
     fails = tuple(workload for row in rows for workload in row.fails)

@@ -81,7 +81,9 @@ def _write(folder: Path, references: References) -> None:
     with (folder / _ARRAYS).open("wb") as file:
         writer = _Writer(file)
         index = {
-            "expected": {name: writer.expected(one) for name, one in references.expected.items()},
+            "expected": {
+                name: writer.write_expected(one) for name, one in references.expected.items()
+            },
             "states": writer.states(references.states),
             "initial": writer.states(references.initial),
             "arrays": writer.arrays,
@@ -98,7 +100,7 @@ class _Writer:
     arrays: list[dict[str, Any]] = field(default_factory=list)
     _numbers: dict[int, int] = field(default_factory=dict)
 
-    def expected(self, one: Expected) -> dict[str, Any]:
+    def write_expected(self, one: Expected) -> dict[str, Any]:
         return {
             "exact": self._all(one.exact),
             "native": self._all(one.native),
@@ -109,14 +111,14 @@ class _Writer:
 
     def states(self, states: Mapping[str, Mapping[str, Array]]) -> dict[str, dict[str, int]]:
         return {
-            workload: {name: self._one(array) for name, array in state.items()}
+            workload: {name: self._index_of_array(array) for name, array in state.items()}
             for workload, state in states.items()
         }
 
     def _all(self, arrays: Iterable[Array]) -> list[int]:
-        return [self._one(array) for array in arrays]
+        return [self._index_of_array(array) for array in arrays]
 
-    def _one(self, array: Array) -> int:
+    def _index_of_array(self, array: Array) -> int:
         if id(array) not in self._numbers:
             self.file.write(b"\0" * (-self.file.tell() % _ALIGNED))
             place = {"dtype": array.dtype.name, "shape": list(array.shape), "at": self.file.tell()}

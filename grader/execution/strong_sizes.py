@@ -80,17 +80,17 @@ def find_strong_sizes(known: Described, reference: str, form: Form, limits: Limi
         return Audited((), note=known.missing)
     asking = _Asking(_draft(reference, first), form, limits)
     if first.chosen.huge:
-        return asking.widened(asking.cheaply(first))
+        return asking.add_workloads(asking.cheaply(first))
     if not any(workload.role == "general" for workload in first.all):
         return Audited(first.all, first.length)
     tried, choices = [asking.all(first)], 1
-    for other in _others(known, first) if tried[0].passing else ():
+    for other in _other_choices(known, first) if tried[0].passing else ():
         choices += 1
         if asking.caught(other, tried[0].passing):
             tried.append(asking.all(other))
             if not tried[-1].passing & _mistakes(tried):
                 break
-    return asking.widened(_settle_choice(tried, choices))
+    return asking.add_workloads(_settle_choice(tried, choices))
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class _Asking:
         missed = {row.program for row in rows if row.passes or row.unknown}
         return bool(programs - missed)
 
-    def widened(self, found: Audited) -> Audited:
+    def add_workloads(self, found: Audited) -> Audited:
         """Return the choice with added workloads of other values that catch programs which would pass otherwise.
 
         The result of an untrained deep network hardly depends on small inputs, and a product of many numbers is 0.
@@ -152,7 +152,7 @@ def _draft(reference: str, made: Workloads) -> Task:
     )
 
 
-def _others(known: Described, first: Workloads) -> Iterator[Workloads]:
+def _other_choices(known: Described, first: Workloads) -> Iterator[Workloads]:
     """Yield other choices of sizes of similar cost, the best first."""
     most = WORTH * max(1.0, _cost(known, first.chosen.nominal[0]))
     left = replace(known, sizes=tuple(size for size in known.sizes if size.cost <= most))

@@ -78,7 +78,7 @@ def run_changed(
         anew = change.get("text", {}).get("constructs", False)
         forward = partial(_call_forward, partial(call, anew=True) if anew else call, asked)
         again = forward if first < 0 else partial(replay.outputs, first)
-        row = _one(runtime, asked, arguments, host, change, again)
+        row = _run_change(runtime, asked, arguments, host, change, again)
         rows.append(row or [_nothing(one) for one in shown])
         for tensor, values in zip(known, before, strict=True) if first < 0 else ():
             tensor.copy_(values)
@@ -118,7 +118,7 @@ def _call_forward(call: Callable[[], list[Any]], asked: Mapping[str, Any]) -> li
     return _take_samples(call(), asked)
 
 
-def _one(
+def _run_change(
     runtime: Any,
     asked: Mapping[str, Any],
     arguments: Arguments,

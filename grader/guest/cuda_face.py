@@ -128,13 +128,13 @@ def draw_as_cpu(value: int) -> None:
 
 def to_device(tensor: torch.Tensor) -> torch.Tensor:
     """Return the tensor on the simulated GPU, known to the simulator as an input."""
-    with unlogged():
+    with without_log():
         return _mark_input(tensors.to_cuda(tensor))
 
 
 def empty(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     """Return an input of a dry run: uninitialised simulator memory."""
-    with unlogged():
+    with without_log():
         return _mark_input(torch.empty(shape, dtype=dtype, device="cuda"))
 
 
@@ -148,23 +148,23 @@ def _mark_input(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
-def enlarged(tensor: torch.Tensor, rows: int, at: int) -> torch.Tensor:
+def enlarge(tensor: torch.Tensor, rows: int, at: int) -> torch.Tensor:
     """Return a tensor of `rows` rows on the simulated GPU, the given ones from `at` on.
 
     It isn't registered as an input: the other rows are unwritten memory.
     """
-    with unlogged():
+    with without_log():
         whole = torch.empty((rows, *tensor.shape[1:]), dtype=tensor.dtype, device="cuda")
         whole[at : at + len(tensor)].copy_(tensor)
     return whole
 
 
-def written(tensor: torch.Tensor) -> torch.Tensor:
+def writes_of(tensor: torch.Tensor) -> torch.Tensor:
     """Return how each element was written, as bytes on the CPU.
 
     0: not at all; 1: in any way, or unknown; 2: by a kernel.
     """
-    with unlogged():
+    with without_log():
         return _written_elements(tensor)
 
 
@@ -195,10 +195,10 @@ def _written_in_a_row(tensor: torch.Tensor) -> torch.Tensor:
         elif missing < (end - start) * size and end - start > 1:
             middle = (start + end) // 2
             todo += [(start, middle), (middle, end)]
-    return (2 * stored(tensor).flatten()).maximum(found).reshape(tensor.shape)
+    return (2 * stores_of(tensor).flatten()).maximum(found).reshape(tensor.shape)
 
 
-def stored(tensor: torch.Tensor) -> torch.Tensor:
+def stores_of(tensor: torch.Tensor) -> torch.Tensor:
     """Return which elements a kernel stored to, as bytes 0 and 1 on the CPU."""
     found = torch.zeros(tensor.shape, dtype=torch.uint8)
     if _is_plain(tensor):
@@ -214,7 +214,7 @@ def stored_bytes(tensor: torch.Tensor) -> int:
 
 def to_host(tensor: torch.Tensor) -> torch.Tensor:
     """Return a CPU tensor with the values of one that a submission returned."""
-    with unlogged():
+    with without_log():
         plain: torch.Tensor = tensors.to_cpu(tensor)
     return plain
 
@@ -254,7 +254,7 @@ def tell_origins(
     roles: Iterable[tuple[str, Any]], outputs: Sequence[Any], asked: Sequence[Sequence[int]]
 ) -> None:
     """Record for the report the provenance of these elements."""
-    with unlogged():
+    with without_log():
         _state["provenance"] = provenance.tell(_state["runtime"], _text, roles, outputs, asked)
 
 
@@ -276,7 +276,7 @@ def run_changed(
 
 def exactly(key: int, known: Iterable[tuple[torch.Tensor, float | None]], **numbers: Any) -> Any:
     """Return the mode that follows a call in the exact algebra, with these tensors as variables."""
-    with unlogged():
+    with without_log():
         run = _state["exact run"](_state["runtime"], key, **numbers)
         run.algebra.mark(known)
     return run
@@ -284,7 +284,7 @@ def exactly(key: int, known: Iterable[tuple[torch.Tensor, float | None]], **numb
 
 def exact_results(run: Any, leaves: Sequence[Any]) -> list[Any]:
     """Return the residues of forward's results, and record for the report the operators that were not followed."""
-    with unlogged():
+    with without_log():
         found = run.algebra.results(leaves)
         kernels = _text(_state["runtime"].kgsim_exact_unfollowed())
         literals = sorted(run.algebra.literals)[:MOST_LITERALS]
@@ -340,7 +340,7 @@ def _prefix_keys(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def unlogged() -> Iterator[None]:
+def without_log() -> Iterator[None]:
     """Log the grader's own copies separately from the submission's operators, out of its reach."""
     collecting = tensors.hold_undisturbed()
     with tensors.torchs_own():

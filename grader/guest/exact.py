@@ -87,7 +87,7 @@ class Algebra:
         cells = self._cells(value) if value.is_floating_point() else None
         return torch.zeros((*value.shape, 2), dtype=torch.int64) if cells is None else cells.clone()
 
-    def known(self, operands: Sequence[Any]) -> torch.Tensor:
+    def has_element(self, operands: Sequence[Any]) -> torch.Tensor:
         """Return a mask of where any of these operands has an element."""
         found = torch.tensor(False)
         for one in operands:
@@ -95,7 +95,7 @@ class Algebra:
                 found = found | (self.read(one)[..., 0] != 0)
         return found
 
-    def whole(self, value: Any) -> torch.Tensor:
+    def as_elements(self, value: Any) -> torch.Tensor:
         """Return elements for all values: one without an element is a constant."""
         if not isinstance(value, torch.Tensor):
             number = 0.0 if abs(value) <= self._least else float(value)
@@ -208,7 +208,7 @@ class Algebra:
             if known and leaf.is_floating_point():
                 finite = numbers(leaf).isfinite()  # nothing is claimed about non-finite values
                 known_ones = (self.read(leaf)[..., 0] != 0) & finite
-                found += [self.whole(leaf)[..., 0] * finite, known_ones.byte()]
+                found += [self.as_elements(leaf)[..., 0] * finite, known_ones.byte()]
             else:
                 found += [leaf, torch.zeros(leaf.shape if known else (), dtype=torch.uint8)]
         return found

@@ -20,70 +20,70 @@ POINTWISE = frozenset(
 
 @rule("add")
 def _add(m: Algebra, _: Any, a: Any, b: Any, *, alpha: Any = 1, **_out: Any) -> Any:
-    return m.map(ADD, m.whole(a), _scale_elements(m, m.whole(b), alpha))
+    return m.map(ADD, m.as_elements(a), _scale_elements(m, m.as_elements(b), alpha))
 
 
 @rule("sub", "subtract")
 def _sub(m: Algebra, _: Any, a: Any, b: Any, *, alpha: Any = 1, **_out: Any) -> Any:
-    return m.map(SUB, m.whole(a), _scale_elements(m, m.whole(b), alpha))
+    return m.map(SUB, m.as_elements(a), _scale_elements(m, m.as_elements(b), alpha))
 
 
 @rule("rsub")
 def _rsub(m: Algebra, _: Any, a: Any, b: Any, alpha: Any = 1) -> Any:
-    return m.map(SUB, m.whole(b), _scale_elements(m, m.whole(a), alpha))
+    return m.map(SUB, m.as_elements(b), _scale_elements(m, m.as_elements(a), alpha))
 
 
 def _scale_elements(m: Algebra, elements: torch.Tensor, by: Any) -> torch.Tensor:
-    return elements if by == 1 else m.map(MUL, elements, m.whole(by))
+    return elements if by == 1 else m.map(MUL, elements, m.as_elements(by))
 
 
 @rule("mul")
 def _mul(m: Algebra, _: Any, a: Any, b: Any, **_out: Any) -> Any:
-    return m.map(MUL, m.whole(a), m.whole(b))
+    return m.map(MUL, m.as_elements(a), m.as_elements(b))
 
 
 @rule("div")
 def _div(m: Algebra, _: Any, a: Any, b: Any, *, rounding_mode: Any = None) -> Any:
     if rounding_mode is not None:
         return torch.zeros(2, dtype=torch.int64)
-    return m.map(DIV, m.whole(a), m.whole(b))
+    return m.map(DIV, m.as_elements(a), m.as_elements(b))
 
 
 @rule("reciprocal")
 def _reciprocal(m: Algebra, _: Any, a: Any) -> Any:
-    return m.map(DIV, m.whole(1), m.whole(a))
+    return m.map(DIV, m.as_elements(1), m.as_elements(a))
 
 
 @rule("neg")
 def _neg(m: Algebra, _: Any, a: Any) -> Any:
-    return m.map(SUB, m.whole(0), m.whole(a))
+    return m.map(SUB, m.as_elements(0), m.as_elements(a))
 
 
 @rule("square")
 def _square(m: Algebra, _: Any, a: Any) -> Any:
-    return m.map(MUL, m.whole(a), m.whole(a))
+    return m.map(MUL, m.as_elements(a), m.as_elements(a))
 
 
 @rule("pow")
 def _pow(m: Algebra, _: Any, a: Any, b: Any) -> Any:
-    base = m.whole(a)
+    base = m.as_elements(a)
     if isinstance(b, torch.Tensor) and b.numel() == 1 and not m.has_elements(b):
         b = numbers(b).item()
     if isinstance(b, torch.Tensor):
-        return m.map(EXP, m.map(MUL, m.whole(b), m.map(LOG, base)))
+        return m.map(EXP, m.map(MUL, m.as_elements(b), m.map(LOG, base)))
     return m.power(base, float(b))
 
 
 @rule("exp")
 def _exp(m: Algebra, _: Any, a: Any, **_out: Any) -> Any:
-    made = m.map(EXP, m.whole(a))
+    made = m.map(EXP, m.as_elements(a))
     return made * (numbers(a).float().exp() != 0)[..., None]
 
 
 @rule("sigmoid")
 def _sigmoid(m: Algebra, _: Any, a: Any) -> Any:
-    below = m.map(ADD, m.whole(1), m.map(EXP, m.map(SUB, m.whole(0), m.whole(a))))
-    return m.map(DIV, m.whole(1), below)
+    below = m.map(ADD, m.as_elements(1), m.map(EXP, m.map(SUB, m.as_elements(0), m.as_elements(a))))
+    return m.map(DIV, m.as_elements(1), below)
 
 
 def _sum_elements(
@@ -96,19 +96,19 @@ def _sum_elements(
 
 @rule("sum")
 def _sum(m: Algebra, _: Any, a: Any, dim: Any = None, keepdim: Any = False, **_named: Any) -> Any:
-    return _sum_elements(m, m.whole(a), dims_of(a, dim), keepdim)
+    return _sum_elements(m, m.as_elements(a), dims_of(a, dim), keepdim)
 
 
 def _mean_of(
     m: Algebra, elements: torch.Tensor, dims: Sequence[int], keepdim: Any, less: Any = 0
 ) -> torch.Tensor:
     count = math.prod(elements.shape[d] for d in dims) - less
-    return m.map(DIV, _sum_elements(m, elements, dims, keepdim), m.whole(count))
+    return m.map(DIV, _sum_elements(m, elements, dims, keepdim), m.as_elements(count))
 
 
 @rule("mean")
 def _mean(m: Algebra, _: Any, a: Any, dim: Any = None, keepdim: Any = False, **_named: Any) -> Any:
-    return _mean_of(m, m.whole(a), dims_of(a, dim), keepdim)
+    return _mean_of(m, m.as_elements(a), dims_of(a, dim), keepdim)
 
 
 @rule("var", "std", "var_mean", "std_mean")
@@ -124,7 +124,7 @@ def _var(
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     less = correction if correction is not None else 0 if unbiased is False else 1
-    elements, dims = m.whole(a), dims_of(a, dim)
+    elements, dims = m.as_elements(a), dims_of(a, dim)
     apart = m.map(SUB, elements, _mean_of(m, elements, dims, True))
     found = _mean_of(m, m.map(MUL, apart, apart), dims, keepdim, less)
     if "std" in str(func):
@@ -147,7 +147,7 @@ def _norm(
         return _sum_elements(m, RULES["abs"](m, func, a), dims, keepdim)
     if p not in {2, None}:
         return NotImplemented
-    elements = m.whole(a)
+    elements = m.as_elements(a)
     return m.map(ROOT, _sum_elements(m, m.map(MUL, elements, elements), dims, keepdim))
 
 
@@ -155,7 +155,7 @@ def _norm(
 def _prod(
     m: Algebra, func: Any, a: Any, dim: Any = None, keepdim: Any = False, **_named: Any
 ) -> Any:
-    elements = m.whole(a)
+    elements = m.as_elements(a)
     if dim is None:
         elements, dim = elements.reshape(-1, 2), 0
     rows = list(elements.unbind(dim % (elements.dim() - 1)))
@@ -168,19 +168,21 @@ def _prod(
 
 @rule("mm", "bmm", "dot", "mv")
 def _product(m: Algebra, func: Any, a: Any, b: Any, **_named: Any) -> Any:
-    return m.product(func, m.whole(a), m.whole(b))
+    return m.product(func, m.as_elements(a), m.as_elements(b))
 
 
 @rule("convolution", "_convolution", "convolution_overrideable", "cudnn_convolution")
 def _convolution(m: Algebra, _: Any, a: Any, weight: Any, bias: Any, *rest: Any) -> Any:
     rest = rest[:6]
     made = m.product(
-        lambda x, w: torch.ops.aten.convolution(x, w, None, *rest), m.whole(a), m.whole(weight)
+        lambda x, w: torch.ops.aten.convolution(x, w, None, *rest),
+        m.as_elements(a),
+        m.as_elements(weight),
     )
     if bias is None:
         return made
     shape = [1, -1, *([1] * (a.dim() - 2)), 2]
-    return m.map(ADD, made, m.whole(bias).reshape(shape))
+    return m.map(ADD, made, m.as_elements(bias).reshape(shape))
 
 
 @rule("avg_pool2d", "avg_pool3d")
@@ -201,7 +203,7 @@ def _avg_pool(
 
     ones = torch.ones(a.shape, dtype=torch.float64)
     count = (sums(ones, 1) / sums(ones, divisor)).round()
-    made = m.linear(lambda digits: sums(digits, 1), m.whole(a))
+    made = m.linear(lambda digits: sums(digits, 1), m.as_elements(a))
     return m.map(DIV, made, m.constants(count))
 
 
@@ -211,12 +213,12 @@ def _adaptive_avg_pool(m: Algebra, func: Any, a: Any, sizes: Any) -> Any:
     if any(n % size for n, size in zip(spatial, sizes, strict=True)):
         return NotImplemented
     count = math.prod(n // size for n, size in zip(spatial, sizes, strict=True))
-    made = m.linear(lambda digits: (func(digits, sizes) * count).round(), m.whole(a))
-    return m.map(DIV, made, m.whole(count))
+    made = m.linear(lambda digits: (func(digits, sizes) * count).round(), m.as_elements(a))
+    return m.map(DIV, made, m.as_elements(count))
 
 
 def _function(name: str) -> Rule:
-    return lambda m, _, a, **_out: m.map(name, m.whole(a))
+    return lambda m, _, a, **_out: m.map(name, m.as_elements(a))
 
 
 RULES.update({name: _function(name) for name in POINTWISE - RULES.keys() - {"abs"}})

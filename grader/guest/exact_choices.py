@@ -61,15 +61,19 @@ def _relu(m: Algebra, _: Any, a: Any) -> Any:
 @rule("elu")
 def _elu(m: Algebra, _: Any, a: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
     """Compute factor by factor: torch's decomposition merges two numbers into one."""
-    below = m.map(SUB, m.map(EXP, m.map(MUL, m.whole(a), m.whole(input_scale))), m.whole(1))
-    found = torch.where((numbers(a) > 0)[..., None], m.whole(a), m.map(MUL, m.whole(alpha), below))
-    return m.map(MUL, found, m.whole(scale)) * m.known([a])[..., None]
+    below = m.map(
+        SUB, m.map(EXP, m.map(MUL, m.as_elements(a), m.as_elements(input_scale))), m.as_elements(1)
+    )
+    found = torch.where(
+        (numbers(a) > 0)[..., None], m.as_elements(a), m.map(MUL, m.as_elements(alpha), below)
+    )
+    return m.map(MUL, found, m.as_elements(scale)) * m.has_element([a])[..., None]
 
 
 @rule("abs")
 def _abs(m: Algebra, _: Any, a: Any) -> Any:
-    plain = m.whole(a)
-    return torch.where((numbers(a) < 0)[..., None], m.map(SUB, m.whole(0), plain), plain)
+    plain = m.as_elements(a)
+    return torch.where((numbers(a) < 0)[..., None], m.map(SUB, m.as_elements(0), plain), plain)
 
 
 @rule("masked_fill")

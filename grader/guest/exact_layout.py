@@ -49,7 +49,7 @@ def _pad(m: Algebra, func: Any, a: Any, sizes: Any, *_: Any, **_named: Any) -> A
     "col2im", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "pixel_shuffle", "_trilinear", "trace",
 )  # fmt: skip
 def _linear(m: Algebra, func: Any, a: Any, *rest: Any, **named: Any) -> Any:
-    return m.linear(lambda digits: func(digits, *rest, **named), m.whole(a))
+    return m.linear(lambda digits: func(digits, *rest, **named), m.as_elements(a))
 
 
 @rule(

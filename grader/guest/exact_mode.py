@@ -77,7 +77,7 @@ class ExactRun(TorchDispatchMode):  # type: ignore[misc]
         if name not in POINTWISE or elements is NotImplemented:
             return elements
         # A result of constants alone is a constant, as in a kernel.
-        return elements * self.algebra.known(tree_leaves((args, given)))[..., None]
+        return elements * self.algebra.has_element(tree_leaves((args, given)))[..., None]
 
     def _note(self, name: str, results: Any) -> None:
         if any(isinstance(r, torch.Tensor) and r.is_floating_point() for r in results):

@@ -20,11 +20,11 @@ RULES: dict[str, Rule] = {}
 def rule(*names: str) -> Callable[[Rule], Rule]:
     """Register a function as the rule of these operators."""
 
-    def named(function: Rule) -> Rule:
+    def by_name(function: Rule) -> Rule:
         RULES.update(dict.fromkeys(names, function))
         return function
 
-    return named
+    return by_name
 
 
 def dims_of(a: torch.Tensor, dim: Any) -> list[int]:

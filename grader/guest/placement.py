@@ -24,14 +24,14 @@ class Placement:
         """Write new values into a tensor of the device in place."""
         tensors.refill(tensor, values)
 
-    def enlarged(self, tensor: torch.Tensor, rows: int, at: int) -> torch.Tensor:
+    def enlarge(self, tensor: torch.Tensor, rows: int, at: int) -> torch.Tensor:
         """Return a tensor of `rows` rows on the device; those from `at` on are the given ones."""
         whole = self.to_device(tensor.new_empty((rows, *tensor.shape[1:])))
         whole[at : at + len(tensor)].copy_(tensor)
         return whole
 
-    def written(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Return how each element of a result was written: see `cuda_face.written`."""
+    def writes_of(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Return how each element of a result was written: see `cuda_face.writes_of`."""
         return torch.ones(tensor.shape, dtype=torch.uint8)
 
     def stored_bytes(self, tensor: torch.Tensor) -> int:  # noqa: ARG002 - the simulator's
@@ -180,16 +180,16 @@ class Simulator(Placement):
 
     def refill(self, tensor: torch.Tensor, values: torch.Tensor) -> None:
         """Copy them there."""
-        with self._face.unlogged():
+        with self._face.without_log():
             tensors.refill(tensor, values)
 
-    def enlarged(self, tensor: torch.Tensor, rows: int, at: int) -> torch.Tensor:
+    def enlarge(self, tensor: torch.Tensor, rows: int, at: int) -> torch.Tensor:
         """Return memory that is untouched but for the given rows."""
-        return self._face.enlarged(tensor, rows, at)
+        return self._face.enlarge(tensor, rows, at)
 
-    def written(self, tensor: torch.Tensor) -> torch.Tensor:
+    def writes_of(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return what the simulator knows of it."""
-        return self._face.written(tensor)
+        return self._face.writes_of(tensor)
 
     def stored_bytes(self, tensor: torch.Tensor) -> int:
         """Return what the simulator knows of it."""
@@ -197,7 +197,7 @@ class Simulator(Placement):
 
     def module(self, model: Any) -> Any:
         """Move its parameters there."""
-        with self._face.unlogged():
+        with self._face.without_log():
             return model.cuda() if isinstance(model, torch.nn.Module) else model
 
     def seed(self, value: int) -> None:
@@ -249,7 +249,7 @@ class Simulator(Placement):
     @contextmanager
     def taking(self) -> Iterator[None]:
         """Log the copies separately, and end the log."""
-        with self._face.unlogged():
+        with self._face.without_log():
             yield
         self._face.end()
 

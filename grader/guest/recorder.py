@@ -172,9 +172,9 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         return number(self.graph, node, value)
 
     def _node_of(self, value: Any) -> Any:
-        return map_aggregate(value, self._one)
+        return map_aggregate(value, self._copy_value)
 
-    def _one(self, value: Any) -> Any:
+    def _copy_value(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             return self._of(value)
         if isinstance(value, Number):
@@ -245,10 +245,10 @@ def _called_as(call: Callable[..., Any]) -> Iterator[None]:
     """Route every call of a module through `call`."""
     original = nn.Module.__call__
 
-    def called(module: nn.Module, *args: Any, **named: Any) -> Any:
+    def record_call(module: nn.Module, *args: Any, **named: Any) -> Any:
         return call(original, module, *args, **named)
 
-    nn.Module.__call__ = called
+    nn.Module.__call__ = record_call
     try:
         yield
     finally:

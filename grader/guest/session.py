@@ -194,7 +194,7 @@ class Session:
             given_plain = [value for value in plain if isinstance(value, torch.Tensor)]
             refilled = iter(self._refilled.take(given_plain) if self._refilled else ())
             args = [
-                self._place.enlarged(originals[v[0]], v[1], v[2])
+                self._place.enlarge(originals[v[0]], v[1], v[2])
                 if kind == "part"
                 else next(refilled)
                 if self._refilled and isinstance(v, torch.Tensor)
@@ -326,7 +326,7 @@ class Session:
     ) -> tuple[torch.Tensor, torch.Tensor, int]:
         """Return rows of a result, how each element was written, and the bytes that kernels stored."""
         some = tensors.some_rows(leaf, at, rows)
-        return some, self._place.written(some), self._place.stored_bytes(leaf)
+        return some, self._place.writes_of(some), self._place.stored_bytes(leaf)
 
     def _report(self, operators: Counter[str]) -> bytes:
         """Return observations of the run as JSON, which explain a verdict and never decide it."""

@@ -54,15 +54,15 @@ def trace(module: ModuleType, meta: AbstractContextManager[Any]) -> dict[str, An
 def _make_model(names: dict[str, Any], meta: AbstractContextManager[Any]) -> nn.Module:
     """Return the model without values; a constructor that reads values runs with values first."""
 
-    def made() -> nn.Module:
+    def make_model() -> nn.Module:
         init = names["get_init_inputs"]() if "get_init_inputs" in names else []
         return names["Model"](*init) if isinstance(init, list | tuple) else names["Model"](**init)
 
     try:
         with torch.device("meta"), meta:
-            return made()
+            return make_model()
     except (RuntimeError, NotImplementedError):
-        return made().to("meta")
+        return make_model().to("meta")
 
 
 def _node(node: fx.Node, model: nn.Module) -> dict[str, Any]:

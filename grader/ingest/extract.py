@@ -51,7 +51,7 @@ def extract(sample: Sample) -> Extraction:
         return _from_quoted(sample, quoted, prompted)
     if not defines(text, MODEL):
         return _without_class(sample, prompted)
-    whole = _whole(sample)
+    whole = _whole_text(sample)
     if whole is not None:
         return Extraction(submission=whole, reference=prompted)
     return _from_transcript(sample, prompted)
@@ -133,7 +133,7 @@ def _from_quoted(sample: Sample, quoted: Quoted, prompted: str | None) -> Extrac
     )
 
 
-def _whole(sample: Sample) -> Submission | None:
+def _whole_text(sample: Sample) -> Submission | None:
     """Return the sample's whole text as the submission, where it is a program or a Python file.
 
     A Python file that doesn't parse is kept as it is, unless it holds fences: then it is a transcript saved under the

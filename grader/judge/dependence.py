@@ -56,7 +56,7 @@ def evidence_of(told: Told, asked: Sequence[Asked], workload: str) -> tuple[Evid
 
 def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evidence]:
     every = [differences(told, asked, tensor) for tensor in told.tensors]
-    whole = tuple(sorted({line for found in every for line in _whole(found)}))
+    whole = tuple(sorted({line for found in every for line in _lines_of_whole_loads(found)}))
     for found in every:
         right = [one for one in found if not one.asked.wrong]
         wrong = [one for one in found if one.asked.wrong and len(one.missing)]
@@ -96,7 +96,7 @@ def _most(some: Sequence[Difference], part: Callable[[Difference], Flat]) -> boo
     return 2 * sum(len(part(one)) > 0 for one in some) > len(some)
 
 
-def _whole(found: Sequence[Difference]) -> Iterator[int]:
+def _lines_of_whole_loads(found: Sequence[Difference]) -> Iterator[int]:
     """Yield the lines that load everything needed of a tensor for every wrong element."""
     wrong = [one for one in found if one.asked.wrong]
     if not wrong or any(len(one.missing) or not len(one.needs) for one in wrong):

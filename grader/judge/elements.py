@@ -94,12 +94,12 @@ def wrong_elements(
     mask = np.empty(exact.size, np.bool_)
     start = 0
     for a, r in zip(_chunks(actual), _chunks(exact), strict=True):
-        mask[start : start + r.size] = _wrong(a, r, bound, scale, widened)
+        mask[start : start + r.size] = _wrong_elements(a, r, bound, scale, widened)
         start += r.size
     return mask.reshape(exact.shape)
 
 
-def _wrong(a: Array, r: Array, bound: Tolerance, scale: float, widened: float) -> Array:
+def _wrong_elements(a: Array, r: Array, bound: Tolerance, scale: float, widened: float) -> Array:
     if r.dtype.kind in "biu":
         return np.asarray(a != r)
     underflow = UNDERFLOW.get(str(a.dtype), 0.0)
@@ -146,10 +146,10 @@ def tolerance_widening(pair: Pair, bound: Tolerance, scale: float) -> float:
             share = error / (bound.absolute * scale + bound.relative * np.abs(r64))
         share = share[np.isfinite(share)]
         ratio = max(ratio, float(share.max()) if share.size else 0.0)
-    return max(1.0, _granted(ratio, str(pair.native.dtype), bound))
+    return max(1.0, _granted_tolerance(ratio, str(pair.native.dtype), bound))
 
 
-def _granted(ratio: float, dtype: str, bound: Tolerance) -> float:
+def _granted_tolerance(ratio: float, dtype: str, bound: Tolerance) -> float:
     """Return how many times the tolerance is granted where torch's own error is `ratio` times as large."""
     granted = NATIVE_SHARE.get(dtype, 4.0) * ratio
     if dtype != "float32" or not bound.relative:

@@ -184,7 +184,7 @@ def _zeros(_: TensorSpec, shape: Shape, __: np.random.Generator) -> Array:
     return np.zeros(shape, np.float32)
 
 
-def _ones(_: TensorSpec, shape: Shape, __: np.random.Generator) -> Array:
+def _make_ones(_: TensorSpec, shape: Shape, __: np.random.Generator) -> Array:
     return np.ones(shape, np.float32)
 
 
@@ -248,7 +248,7 @@ _DRAW: Mapping[str, Draw] = {
     "skewed": _draw_skewed,
     "large": _large,
     "zeros": _zeros,
-    "ones": _ones,
+    "ones": _make_ones,
     "constant": _constant,
     "ramp": _ramp,
     "one_hot": _one_hot,

@@ -26,7 +26,7 @@ def taken_for(
     """
     for kind, said, value in _known_gradients(workload, name, exact, inputs):
         left = actual * _upstream(workload, inputs) if kind == "no upstream" else actual
-        if value.shape == left.shape and _same(left, value):
+        if value.shape == left.shape and _is_same_value(left, value):
             details = OtherGradient(of=name.removeprefix("gradient of "), equals=kind)
             return (
                 Evidence(
@@ -71,7 +71,7 @@ def _fits(upstream: Array, gradient: Array) -> bool:
         return False
 
 
-def _same(actual: Array, value: Array) -> bool:
+def _is_same_value(actual: Array, value: Array) -> bool:
     a, r = np.asarray(actual, np.float64), np.asarray(value, np.float64)
     size = float(np.max(np.abs(r), initial=0.0))
     return size > 0 and bool(np.isfinite(a).all()) and float(np.max(np.abs(a - r))) <= NEAR * size

@@ -152,23 +152,23 @@ class _Answer:
         what = "doubling" if self.change.kind == "double" else "adding a constant to"
         return f"{what} input {self.change.input + 1}"
 
-    def moved(self, before: Array, after: Array, least: float = NOISE) -> Array:
+    def mask_of_changes(self, before: Array, after: Array, least: float = NOISE) -> Array:
         """Return a mask of where the change alters an answer."""
         size = float(np.sqrt(np.mean(np.square(before)))) or 1.0
         return np.asarray(np.abs(after - before) > least * (size + np.abs(before)))
 
     @property
     def wanted(self) -> Array:
-        return self.moved(self.exact_base, self.exact)
+        return self.mask_of_changes(self.exact_base, self.exact)
 
     @property
     def touched(self) -> Array:
         """Return a mask of where the reference changes at all, however little."""
-        return self.moved(self.exact_base, self.exact, EXACT)
+        return self.mask_of_changes(self.exact_base, self.exact, EXACT)
 
     @property
     def seen(self) -> Array:
-        return self.moved(self.actual_base, self.actual)
+        return self.mask_of_changes(self.actual_base, self.actual)
 
 
 Found = tuple[str, str, int]
@@ -260,7 +260,7 @@ def _shift(answers: Sequence[_Answer]) -> Iterator[Found]:
             yield "probe-no-shift", text, answer.change.input
 
 
-def _by(factor: float) -> str:
+def _effect_in_words(factor: float) -> str:
     """Return the effect of a change relative to the right one, in words."""
     if factor < 0:
         return "in the other direction"
@@ -286,7 +286,9 @@ def _weight(answers: Sequence[_Answer]) -> Iterator[Found]:
         ]
         factor = float(np.median(by))
         if abs(factor - 1) > 0.02:
-            text = f"{answer.said} changes the result at the right places, {_by(factor)}"
+            text = (
+                f"{answer.said} changes the result at the right places, {_effect_in_words(factor)}"
+            )
             yield "probe-weight", text, answer.change.input
             return
 

@@ -56,14 +56,14 @@ def _numbers(fact: Facts) -> Mapping[Place, int]:
         for i, item in enumerate(fact["inputs"])
         for dim, n in enumerate(item.get("shape", ()))
     )
-    given = ((("init", k, 0), n) for k, n in enumerate(_whole(fact["init"])))
+    given = ((("init", k, 0), n) for k, n in enumerate(_whole_numbers(fact["init"])))
     return dict([*shapes, *given])
 
 
-def _whole(value: JsonValue) -> Iterator[int]:
+def _whole_numbers(value: JsonValue) -> Iterator[int]:
     """Yield the whole numbers of nested arguments, in their order; 0 where there is another."""
     if isinstance(value, list | tuple):
         for item in value:
-            yield from _whole(item)
+            yield from _whole_numbers(item)
     else:
         yield value if type(value) is int else 0

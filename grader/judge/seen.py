@@ -88,7 +88,7 @@ class Seen:
         found = (self.runs[w.name] for w in self.of(roles))
         return next((run for run in found if run.status == status), None)
 
-    def wrong(self, roles: Iterable[str]) -> tuple[Comparison, ...]:
+    def failures(self, roles: Iterable[str]) -> tuple[Comparison, ...]:
         """Return the comparisons of these roles that failed."""
         found = (self.comparisons.get(w.name) for w in self.of(roles))
         return tuple(item for item in found if item is not None and not item.equal)
@@ -99,7 +99,7 @@ class Seen:
         ended = all(run.status == "ran" for run in self.runs.values())
         return ended and bool(wrong) and all(item.half_precision for item in wrong)
 
-    def right(self) -> bool:
+    def is_right(self) -> bool:
         """Whether every deciding workload gave a result, and none was wrong."""
         compared = (self.comparisons.get(workload.name) for workload in self.of(DECIDING))
         found = [item is not None and item.equal for item in compared]
@@ -116,7 +116,7 @@ class Seen:
         Only torch's float32 result is known there. Built-in tasks are included: a program written for smaller sizes may
         end there without fault, but may not return wrong values.
         """
-        found = self.wrong({"full"})
+        found = self.failures({"full"})
         return next((item for item in found if not item.kernelbench_equal), None)
 
     def at(self, probes: Sequence[Evidence]) -> SeenAt | None:
@@ -137,7 +137,7 @@ class Seen:
         others = {"general", "full"}
         ended = {status for status in (*FATAL, *OPEN) if self.run_that_ended(others, status)}
         unknown = {"grader_error", *OPEN}
-        if self.wrong(others) or ended - unknown:
+        if self.failures(others) or ended - unknown:
             return False
         if not self.of({"general"}) or ended:
             return None
@@ -145,7 +145,7 @@ class Seen:
 
     def fails_with(self) -> FailsWith | None:
         """Return what it is wrong with where it is right with all that decides; None where nothing was seen."""
-        wrong = {item.workload for item in self.wrong({"general"})}
+        wrong = {item.workload for item in self.failures({"general"})}
         ended = FATAL.keys() - {"grader_error"}
         others = self.of({"general"})
         failed = [w for w in others if w.name in wrong or self.runs[w.name].status in ended]

@@ -115,7 +115,7 @@ def all_wrong(seen: Seen) -> tuple[str, ...]:
     """Return every wrong result, one each."""
     return tuple(
         f"{item.workload} ({item.role}): {differs(item)}"
-        for item in seen.wrong({"nominal", "stress", "general", "full"})
+        for item in seen.failures({"nominal", "stress", "general", "full"})
     )
 
 
@@ -147,7 +147,7 @@ def correct(seen: Seen, deciding: int, at: SeenAt | None) -> str:
 def elsewhere(seen: Seen) -> str:
     """Return the failure at other sizes, in a few words."""
     others = {"general", "full"}
-    wrong = seen.wrong(others)
+    wrong = seen.failures(others)
     if wrong:
         return f"on {wrong[0].workload}, {differs(wrong[0])}"
     run = next(run for status in FATAL if (run := seen.run_that_ended(others, status)))

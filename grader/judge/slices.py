@@ -34,7 +34,7 @@ def slices_of(
     for output in sorted({one.output for one, _ in known if one.wrong}):
         of_output = [(one, origin) for one, origin in known if one.output == output]
         one, origin = next((a, o) for a, o in of_output if a.wrong)
-        end = _unfinished(told, one, origin)
+        end = _last_store_lacking(told, one, origin)
         leaves = _leaving(told, of_output, end)
         computed = tuple(sorted({step.place.line for step in origin.computed}))
         lines = ", ".join(map(str, computed))
@@ -65,7 +65,7 @@ def slices_of(
         )
 
 
-def _unfinished(told: Told, one: Asked, origin: Origin) -> Step | None:
+def _last_store_lacking(told: Told, one: Asked, origin: Origin) -> Step | None:
     """Return the store of an element that lacks only its last step, if so."""
     by_torch = not told.of_results
     counts = [len(needs) for needs in one.needs.values()]
@@ -81,14 +81,14 @@ def _leaving(
     wrong = [(one, origin) for one, origin in of_output if one.wrong]
     one, origin = wrong[0]
     counts = [len(needs) for needs in one.needs.values()]
-    common = _mostly([(_right(o, a, by_torch=not told.of_results), o) for a, o in wrong])
+    common = _mostly([(_right_of_origin(o, a, by_torch=not told.of_results), o) for a, o in wrong])
     leaves = end or turning_step(origin, one.way)
     leaves = leaves or leaving_step(origin.steps, common, one.way)
     leaves = leaves or _choice(origin) or _seldom_met(origin, one.way)
     return (leaves and handed_over(leaves, origin.steps, one.way, counts, common)) or leaves
 
 
-def _right(origin: Origin, asked: Asked, *, by_torch: bool) -> set[int]:
+def _right_of_origin(origin: Origin, asked: Asked, *, by_torch: bool) -> set[int]:
     way, counts = asked.way, [len(needs) for needs in asked.needs.values()]
     last = None if by_torch else next((s.number for s in reversed(origin.steps) if s.floats), None)
     return right_steps(origin.steps, way, last, counts)

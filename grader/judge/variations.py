@@ -63,12 +63,12 @@ def variations(task: Task, workload: Workload, right: References) -> Iterator[Va
     given = right.inputs[workload.name]
     others = make_inputs(task, workload, right.seed + 1)
     state = {n: a for n, a in right.states[workload.name].items() if _random(a)}
-    if not _same(others, given):
+    if not _are_same(others, given):
         yield Variation("the answer to other inputs", args=others)
     if state:
         yield Variation("another weight", weights={"redraw": list(state)})
     skipped = tuple(map(_copy_first_half, given))
-    if not _same(skipped, given):
+    if not _are_same(skipped, given):
         yield Variation("a skipped part", args=skipped)
     yield from _of_ones(workload, given)
     yield from _left_out(given, others)
@@ -168,8 +168,8 @@ def _left_out(given: Arguments, others: Arguments) -> Iterator[Variation]:
     """Yield a variation for each of several inputs, which is replaced by another."""
     places = [i for i, value in enumerate(given) if isinstance(value, np.ndarray)]
     for i in places[:MOST_INPUTS] if len(places) > 1 else ():
-        if not _same(others[i : i + 1], given[i : i + 1]):
-            yield Variation("an input left out", f"{i}", args=_with(given, i, others[i]))
+        if not _are_same(others[i : i + 1], given[i : i + 1]):
+            yield Variation("an input left out", f"{i}", args=_with_argument(given, i, others[i]))
 
 
 def _swap_equal_dims(given: Arguments, state: Mapping[str, Array]) -> Iterator[Variation]:
@@ -179,7 +179,7 @@ def _swap_equal_dims(given: Arguments, state: Mapping[str, Array]) -> Iterator[V
             turned = np.ascontiguousarray(np.swapaxes(value, a, b))
             if not np.array_equal(turned, value):
                 yield Variation(
-                    "swapped equal dims", f"{a}, {b} of input {i}", _with(given, i, turned)
+                    "swapped equal dims", f"{a}, {b} of input {i}", _with_argument(given, i, turned)
                 )
     for name, array in state.items():
         for a, b in _equal_dims(array):
@@ -199,7 +199,7 @@ def _permute_halves(given: Arguments) -> Iterator[Variation]:
             mixed = _mix_second_half(value, dim)
             if not np.array_equal(mixed, value):
                 yield Variation(
-                    "a permuted part", f"dim {dim} of input {i}", _with(given, i, mixed)
+                    "a permuted part", f"dim {dim} of input {i}", _with_argument(given, i, mixed)
                 )
 
 
@@ -228,10 +228,10 @@ def _copy_first_half(value: Array | JsonValue) -> Array | JsonValue:
     return made
 
 
-def _with(given: Arguments, place: int, value: Array | JsonValue) -> Arguments:
+def _with_argument(given: Arguments, place: int, value: Array | JsonValue) -> Arguments:
     return (*given[:place], value, *given[place + 1 :])
 
 
-def _same(one: Arguments, other: Arguments) -> bool:
+def _are_same(one: Arguments, other: Arguments) -> bool:
     pairs = zip(one, other, strict=True)
     return all(np.array_equal(a, b) for a, b in pairs if isinstance(a, np.ndarray))

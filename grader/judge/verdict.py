@@ -148,7 +148,7 @@ def _sound(
 
     Also of a program that went wrong in one guest and not in the next: a race that is proven is why, and not the grader.
     """
-    unlike = found.status == "grader_error" and seen.right()
+    unlike = found.status == "grader_error" and seen.is_right()
     if found.status != "correct" and not unlike:
         return found
     roles = seen.deciding | ({"general"} if shapes == "any" else set())
@@ -207,7 +207,7 @@ def _before_the_runs(build: Build | None, around: _Around) -> Verdict | None:
     """Return the verdict on a program without a run that counts."""
     compiled = _has_compiled(build)
 
-    def made(status: Status, sentence: str, *, honest: bool | None = None) -> Verdict:
+    def make_verdict(status: Status, sentence: str, *, honest: bool | None = None) -> Verdict:
         return Verdict(
             status=status,
             sentence=sentence,
@@ -218,12 +218,14 @@ def _before_the_runs(build: Build | None, around: _Around) -> Verdict | None:
         )
 
     if around.no_code:
-        return made("no_code", f"No code: {around.no_code}")
+        return make_verdict("no_code", f"No code: {around.no_code}")
     if not _askable(around.task) and not _is_broken(build):
         notes = around.task.notes if around.task else ()
-        return made("no_task", sentences.without_task(build, around.no_task or "; ".join(notes)))
+        return make_verdict(
+            "no_task", sentences.without_task(build, around.no_task or "; ".join(notes))
+        )
     if around.rejected:
-        return made("rejected", f"Rejected: {around.rejected[0]}", honest=False)
+        return make_verdict("rejected", f"Rejected: {around.rejected[0]}", honest=False)
     return _without_runs(build, around.no_device)
 
 
@@ -268,7 +270,7 @@ def _of_the_runs(seen: Seen, at: SeenAt | None) -> _Found:
         run = seen.run_that_ended(seen.deciding, run_status)
         if run is not None:
             return _Found(status, sentences.fatal(run, seen), reasons)
-    wrong = seen.wrong(DECIDING)
+    wrong = seen.failures(DECIDING)
     at_full_size = seen.wrong_at_full_size()
     if not wrong and at_full_size is not None:
         return _Found("incorrect", sentences.only_at_full_size(at_full_size), reasons)

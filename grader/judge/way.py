@@ -155,7 +155,7 @@ def handed_over(
     stores = [one for one in before if one.op.startswith("st.") and one.number not in meant]
     for at, taken in enumerate(step.operands if len(step.operands) == 2 else ()):
         store = next((one for one in stores if taken in one.operands), None)
-        others = _others(step.op.partition(".")[0], at, step.operands[1 - at], way.there)
+        others = _other_operands(step.op.partition(".")[0], at, step.operands[1 - at], way.there)
         wanted = [v for v in others if np.isfinite(v) and abs(v - taken) > SAME * abs(v)]
         means = [taken / count for count in counts if count > 1]
         if store is not None and any(_stands(way, value) for value in wanted):
@@ -173,7 +173,7 @@ def _taken_from(store: Step, before: Sequence[Step], steps: Sequence[Step]) -> S
     return after[-1] if adds and after else None
 
 
-def _others(operation: str, at: int, other: float, results: Array) -> Array:
+def _other_operands(operation: str, at: int, other: float, results: Array) -> Array:
     """Return the operands with which an operation would give each of these results."""
     with np.errstate(all="ignore"):
         if operation == "add":

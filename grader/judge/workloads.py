@@ -43,7 +43,7 @@ class Maker:
             nominal = self._make_workload(fact, "nominal")
             yield nominal.model_copy(update={"costly": True}) if chosen.huge else nominal
         if not chosen.huge:
-            yield from self._more(chosen, self._ties(full) if places else None)
+            yield from self._more_workloads(chosen, self._ties(full) if places else None)
         if full is not None:
             yield self._make_workload(full, "full")
 
@@ -58,7 +58,7 @@ class Maker:
         )
         return tuple(made) if real else ()
 
-    def _more(self, chosen: Chosen, ties: Role | None) -> Iterator[Workload]:
+    def _more_workloads(self, chosen: Chosen, ties: Role | None) -> Iterator[Workload]:
         real = any(item.get("dtype") in REAL for item in chosen.stressed["inputs"])
         if real:
             yield self._make_workload(chosen.stressed, "stress", "signed")

@@ -46,7 +46,7 @@ class Budget:
         simulated = device is not None and device.name == "sim"
         return cls(options.sample_seconds if simulated else math.inf)
 
-    def left(self, *stages: Stage) -> float:
+    def seconds_left(self, *stages: Stage) -> float:
         """Return the seconds of these stages, the first of which begins now."""
         if math.isinf(self.seconds):
             return math.inf
@@ -59,11 +59,11 @@ class Budget:
 
     def enough(self, stage: Stage) -> bool:
         """Whether a step of this stage may begin."""
-        return self.left(stage) >= NEEDED
+        return self.seconds_left(stage) >= NEEDED
 
-    def bound(self, device: Device, *stages: Stage) -> Device:
+    def limit_device(self, device: Device, *stages: Stage) -> Device:
         """Return the device with no more time than these stages have."""
-        left = self.left(*stages)
+        left = self.seconds_left(*stages)
         if math.isinf(left) or not isinstance(device, Bounded):
             return device
         return device.within(max(left, LEAST if stages[0] in {"build", "deciding"} else NEEDED))

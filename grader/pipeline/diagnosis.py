@@ -95,7 +95,7 @@ def _probe_program(examiner: Examiner, program: Program, budget: Budget) -> Prog
 
 def _within(grading: GradingContext, budget: Budget) -> GradingContext:
     """Return the context with a device limited to the sample's time."""
-    device = grading.device and budget.bound(grading.device, "diagnosis")
+    device = grading.device and budget.limit_device(grading.device, "diagnosis")
     return replace(grading, device=device)
 
 

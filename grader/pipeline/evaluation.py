@@ -103,12 +103,12 @@ def _build_and_run(
     if device is None:
         return None, Seen(verdict_of(grading, task, None, (), (), ()))
     with clock.stage("build"):
-        build = build_on(grading, budget.bound(device, "build"), submission, task)
+        build = build_on(grading, budget.limit_device(device, "build"), submission, task)
     if task is None or build.status != "built":
         return build, Seen(verdict_of(grading, task, build, (), (), ()))
     with checked_beside(grading, submission, task, closely=closely) as checked:
         trial = Trial(grading, device, submission, build, task, clock, budget, checked)
-        seen = trial.seen(closely=closely)
+        seen = trial.run_and_check(closely=closely)
         return build, replace(seen, checked=checked().runs)
 
 

@@ -90,12 +90,16 @@ def _terms(graph: Graph, node: Node) -> int:
     if len(shapes) > 1:
         return prod(shapes[1][1:])
     channels, groups = node.attributes.get("in_channels", 1), node.attributes.get("groups", 1)
-    return prod(_sizes(node.attributes.get("kernel_size"))) * _whole(channels) // _whole(groups)
+    return (
+        prod(_sizes(node.attributes.get("kernel_size")))
+        * _whole_number(channels)
+        // _whole_number(groups)
+    )
 
 
 def _sizes(value: object) -> Iterable[int]:
-    return map(_whole, value) if isinstance(value, list | tuple) else (_whole(value),)
+    return map(_whole_number, value) if isinstance(value, list | tuple) else (_whole_number(value),)
 
 
-def _whole(value: object) -> int:
+def _whole_number(value: object) -> int:
     return value if isinstance(value, int) and value > 0 else 1

@@ -49,11 +49,13 @@ def repair_program(examiner: Examiner, states: tuple[Program, ...], clock: Clock
         return Repaired()
     with clock.stage("repair"), clock.beyond_verdict("the search for a repair"):
         found = find_fix(examiner, task, states) if asks_for_change(states[0]) else Repaired()
-        return replace(found, left=_left(examiner, states[0].submission, found.repair))
+        return replace(found, left=_findings_left(examiner, states[0].submission, found.repair))
     return Repaired()
 
 
-def _left(examiner: Examiner, submission: Submission, repair: Repair | None) -> tuple[Finding, ...]:
+def _findings_left(
+    examiner: Examiner, submission: Submission, repair: Repair | None
+) -> tuple[Finding, ...]:
     """Return what is still found in a repaired program."""
     if repair is None or repair.kind != "fix":
         return ()

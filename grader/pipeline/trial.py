@@ -70,7 +70,7 @@ class Trial:
     budget: Budget
     checked: Checked = Check
 
-    def seen(self, *, closely: bool) -> Seen:
+    def run_and_check(self, *, closely: bool) -> Seen:
         """Run the program, then do further checks as long as its values are right.
 
         An unsound program is checked further too, since a race must not hide worse defects or a cheat.
@@ -128,7 +128,7 @@ class Trial:
     def _run_workloads(self, some: Task | None = None) -> Seen:
         """Run the task's workloads, or these of them, with reference outputs computed once for all."""
         task, references = some or self.task, self._references
-        device = self.budget.bound(self.device, "deciding", "stress")
+        device = self.budget.limit_device(self.device, "deciding", "stress")
         asked = device.run(self.submission, self.build, task, references)
         results = [result for result in asked if not result.spared]
         ran = {result.run.workload: result for result in results if result.run.status == "ran"}
@@ -154,7 +154,7 @@ class Trial:
 
     def _dry_run(self, seen: Seen) -> Seen:
         """Dry run at full size, where it may fail, or leave work to torch that it does itself elsewhere."""
-        device = self.budget.bound(self.device, "soundness")
+        device = self.budget.limit_device(self.device, "soundness")
         if not isinstance(device, DryRunner):
             return seen
         seed = self._references.guest_seed
@@ -166,12 +166,12 @@ class Trial:
     def _again(self, seen: Seen) -> Seen:
         """Do the state check of a right program, and a call without its kernels."""
         program = (self.submission, self.build, self.task)
-        device = self.budget.bound(self.device, "soundness")
+        device = self.budget.limit_device(self.device, "soundness")
         probes = seen.probes
         probes += state_check(device, *program, self._references, seen.runs, seen.comparisons)
         if isinstance(device, IdleRunner):
             probes += without_kernels(device, *program, self._references)
-        device = self.budget.bound(self.device, "full size")
+        device = self.budget.limit_device(self.device, "full size")
         if not self.budget.enough("full size"):
             seen = replace(seen, left_out=(*seen.left_out, FULL_SIZE))
         elif isinstance(device, DryRunner):
@@ -195,7 +195,7 @@ class Trial:
 
     def fails_at_full_size(self, seen: Seen) -> bool:
         """Whether what a right program is asked of the task's own size tells already that it is none."""
-        device = self.budget.bound(self.device, "soundness")
+        device = self.budget.limit_device(self.device, "soundness")
         if not isinstance(device, DryRunner):
             return False
         seed = self._references.guest_seed

@@ -49,9 +49,9 @@ class Outcome:
     def failed(self) -> bool:
         """Whether there was a failure that a finding may explain."""
         refused = self.build is not None and self.build.status == "failed"
-        return refused or (bool(self.begun) and not self.ended) or not self.right()
+        return refused or (bool(self.begun) and not self.ended) or not self.is_right()
 
-    def right(self, *, general: bool = False, workload: str = "") -> bool:
+    def is_right(self, *, general: bool = False, workload: str = "") -> bool:
         """Whether no comparison that counts shows a difference: at the task's sizes, at others as well, or at one workload's."""
         return not any(
             item.decides and not item.equal
@@ -77,6 +77,6 @@ class Context:
     outcome: Outcome | None = None
     """The outcome, by which its findings are weighed; None leaves them as the rules gave them."""
 
-    def seen(self, *kinds: str) -> tuple[Evidence, ...]:
+    def evidence_of(self, *kinds: str) -> tuple[Evidence, ...]:
         """Return the evidence of these kinds, in the order in which it was observed."""
         return tuple(item for item in self.evidence if item.kind in kinds)

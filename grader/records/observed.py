@@ -95,21 +95,21 @@ def dependence_differs(context: Context) -> bool:
 
 def slices(context: Context) -> Iterator[tuple[Evidence, Slice]]:
     """Yield the slices of the wrong elements that a run traced."""
-    for item in context.seen("provenance"):
+    for item in context.evidence_of("provenance"):
         if isinstance(item.details, Slice):
             yield item, item.details
 
 
 def differences(context: Context, *codes: str) -> Iterator[tuple[Evidence, Dependence]]:
     """Yield the evidence of these codes on the dependences of wrong elements."""
-    for item in context.seen("provenance"):
+    for item in context.evidence_of("provenance"):
         if item.code in codes and isinstance(item.details, Dependence):
             yield item, item.details
 
 
 def touched_by_lines(context: Context) -> Iterator[tuple[Evidence, Touched]]:
     """Yield what each line touched."""
-    for item in context.seen("provenance"):
+    for item in context.evidence_of("provenance"):
         if isinstance(item.details, Touched):
             yield item, item.details
 
@@ -158,7 +158,7 @@ def wrong_results(context: Context, *, general: bool = False) -> tuple[Evidence,
     """
     found = [
         item
-        for item in context.seen("mismatch", "probe")
+        for item in context.evidence_of("mismatch", "probe")
         if item.kind == "mismatch" or item.code.startswith("probe-")
     ]
     workloads = context.task.workloads if context.task is not None else ()
@@ -168,7 +168,7 @@ def wrong_results(context: Context, *, general: bool = False) -> tuple[Evidence,
 
 def seen_wrong(context: Context) -> bool:
     """Whether any result was wrong, at first or when the program was called again."""
-    again = any(item.code in UNSTEADY for item in context.seen("probe"))
+    again = any(item.code in UNSTEADY for item in context.evidence_of("probe"))
     return again or bool(wrong_results(context) or wrong_results(context, general=True))
 
 

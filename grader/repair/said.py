@@ -23,7 +23,7 @@ def how_far(first: Program, best: Program, used: int, small: int) -> str:
 
 
 def _nearer(first: Program, best: Program) -> bool:
-    more = len(_right(best.evaluation)) > len(_right(first.evaluation))
+    more = len(_right_results(best.evaluation)) > len(_right_results(first.evaluation))
     return more or best.stage > first.stage
 
 
@@ -40,7 +40,7 @@ def faulty(first: Program, changed: Program) -> bool:
 
 def _say_passed(evaluation: Evaluation) -> str:
     """Return on how many workloads it is right, and the first where it is wrong; empty where none was compared."""
-    right = _right(evaluation)
+    right = _right_results(evaluation)
     wrong = [item.workload for item in evaluation.comparisons if item.decides and not item.equal]
     if not right or not wrong:
         return ""
@@ -50,5 +50,5 @@ def _say_passed(evaluation: Evaluation) -> str:
     )
 
 
-def _right(evaluation: Evaluation) -> list[str]:
+def _right_results(evaluation: Evaluation) -> list[str]:
     return [item.workload for item in evaluation.comparisons if item.decides and item.equal]

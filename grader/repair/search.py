@@ -16,7 +16,7 @@ from grader.repair.choices import cause_of, choices_of_fixes, has_fixes
 from grader.repair.locate import VAGUE
 from grader.repair.said import how_far
 from grader.repair.smallest import repair_of, take_back_needless
-from grader.repair.trials import Chosen, Trials, hidden, leads_around
+from grader.repair.trials import Chosen, Trials, leads_around, only_hides
 from grader.repair.wrong import cancels, doubtful, is_narrow, matters, needs_fix, waits
 from grader.source import parse
 
@@ -94,7 +94,7 @@ class _Search:
             if tried is not None and tried.passes and not leads_around(program, tried):
                 return tried
             if tried is not None and tried.rank > (best or program).rank:
-                best = best if hidden(chosen, tried) else tried
+                best = best if only_hides(chosen, tried) else tried
         return best
 
     def _by_two_findings(self, program: Program) -> Program | None:

@@ -12,7 +12,7 @@ Chosen = tuple[tuple[Finding, Fix], ...]
 """Fixes that are made together, each with the finding that asks for it."""
 
 
-def hidden(chosen: Chosen, changed: Program) -> bool:
+def only_hides(chosen: Chosen, changed: Program) -> bool:
     """Whether a program is no nearer to a right one, since a fix only hid the symptom."""
     return not changed.passes and any(fix.hides for _, fix in chosen)
 
@@ -60,7 +60,7 @@ class Trials:
         """Return the evaluated program with these changes; None where they can't be combined."""
         changed = try_fixes(program, chosen, self.examiner)
         if changed is not None and len(chosen) == 1 and not program.passes:
-            if changed.rank <= program.rank or hidden(chosen, changed):
+            if changed.rank <= program.rank or only_hides(chosen, changed):
                 self.in_vain.add(chosen[0][1])
         return changed
 

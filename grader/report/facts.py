@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from grader.records import Review, Verdict
-from grader.report.status import right
+from grader.report.status import say_rightness
 
 DEVICES = {"sim": "simulator", "cuda": "GPU", "none": "none"}
 
@@ -32,7 +32,7 @@ def _every(review: Review) -> Iterator[Fact]:
     yield Fact("task", review.task.name or "unknown")
     yield Fact("device", DEVICES.get(device, device) if device != "none" else "")
     yield Fact("builds", _word(verdict.compiled))
-    yield Fact("right", right(verdict).replace("-", ""))
+    yield Fact("right", say_rightness(verdict).replace("-", ""))
     yield Fact("in general", _in_general(verdict))
     yield Fact("honest", _word(verdict.honest))
     yield Fact("speed-up", f"{verdict.speedup:.2f}x" if verdict.speedup is not None else "")

@@ -111,11 +111,11 @@ class RunFolder:
         here = Path.cwd()
         inside = tuple(prefix for path in paths for prefix in _beneath(here / path))
 
-        def wanted(head: RowHead) -> bool:
+        def is_wanted(head: RowHead) -> bool:
             return head.sample in seen or not str(here / head.origin).startswith(inside)
 
         with self._tell_disk_errors():
-            kept = self.rows.keep(wanted)
+            kept = self.rows.keep(is_wanted)
             there = {path.stem for path in (self.root / "data").glob("*.json")}
             for sample in there - kept:
                 self._forget(sample)

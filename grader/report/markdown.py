@@ -166,7 +166,7 @@ def _excerpt(lines: Sequence[str], finding: Finding) -> str:
     place = finding.place
     if place is None or not 1 <= place.line <= len(lines):
         return ""
-    other = _other(finding, place, len(lines))
+    other = _other_place(finding, place, len(lines))
     width = len(str(max(place.end_line + 1, other.line if other else 0)))
     parts = [(place.line, excerpt(lines, place, width=width))]
     if other is not None:
@@ -174,7 +174,7 @@ def _excerpt(lines: Sequence[str], finding: Finding) -> str:
     return escape.fence("\n...\n".join(text for _, text in sorted(parts)))
 
 
-def _other(finding: Finding, place: Place, length: int) -> Place | None:
+def _other_place(finding: Finding, place: Place, length: int) -> Place | None:
     related = (other for item in finding.evidence for other in item.related)
     apart = (one for one in related if not place.line - 1 <= one.line <= place.end_line + 1)
     return next((one for one in apart if 1 <= one.line <= length), None)

@@ -38,7 +38,7 @@ def group(status: str) -> str:
     return _KINDS.get(status, "fail")
 
 
-def right(verdict: Verdict) -> str:
+def say_rightness(verdict: Verdict) -> str:
     """Return in a word whether the results are right; `by luck` for an unsound program."""
     if verdict.status == "unsound":
         return "by luck"

@@ -45,7 +45,7 @@ def _changes(review: Review, finding: Finding) -> Iterator[tuple[str, str]]:
     """Yield changed programs, each with its outcome: first a program that passed with this change alone."""
     passed = next((one for one in review.repairs if one.kind != "reference"), None)
     if passed and {rule for rule, _ in passed.settles} == {finding.rule}:
-        yield passed.code, f"With this change the kernel {_does(passed)}."
+        yield passed.code, f"With this change the kernel {_say_effect(passed)}."
     for fix in () if finding.after_fix else finding.fixes[:1]:
         try:
             changed = edits.apply(review.code or "", fix.edits)
@@ -59,11 +59,11 @@ def _known_fix(passed: Repair | None, settled: tuple[str, str]) -> str:
         return "This change has not been run by itself."
     others = len(passed.settles) - 1
     if not others:
-        return f"With this change the kernel {_does(passed)}."
-    return f"The kernel {_does(passed)} with this change and {others} more."
+        return f"With this change the kernel {_say_effect(passed)}."
+    return f"The kernel {_say_effect(passed)} with this change and {others} more."
 
 
-def _does(passed: Repair) -> str:
+def _say_effect(passed: Repair) -> str:
     on = " every workload" if passed.outcome == "passes" else ""
     return f"{passed.outcome}{on}"
 

@@ -113,20 +113,22 @@ class _Seen:
 
     def in_values(self, finding: Finding) -> Answer:
         """Whether the results were wrong, at the finding's sizes."""
-        right, at = self.outcome.right, finding.workload
+        is_right, at = self.outcome.is_right, finding.workload
         compared = {item.workload for item in self.outcome.comparisons if item.decides}
         if not compared or (at and at not in compared):
             return "uncovered"
-        if not right(workload=at):
+        if not is_right(workload=at):
             return "upheld"
-        return self._nearness_of_runs(finding) if right(general=True, workload=at) else "uncovered"
+        return (
+            self._nearness_of_runs(finding) if is_right(general=True, workload=at) else "uncovered"
+        )
 
     def in_launches(self, finding: Finding) -> Answer:
         """Whether one of the finding's kernels ran."""
         launched = {launch.kernel for run in self.outcome.begun for launch in run.launches}
         if any(name in each for name in finding.kernels for each in launched):
             return "refuted"
-        if any(item.code == KERNELS_MATTER for item in self.context.seen("probe")):
+        if any(item.code == KERNELS_MATTER for item in self.context.evidence_of("probe")):
             return "refuted" if finding.severity == "error" else "upheld"
         return "upheld" if self.outcome.ended and self.exact else "uncovered"
 

@@ -15,8 +15,8 @@ def with_parameter_names(text: str, kernel: str, source: Source) -> str:
     found = (one for unit in source.cuda for one in unit.kernels if one.name == plain)
     parameters = next((one.parameters for one in found), ())
 
-    def named(match: re.Match[str]) -> str:
+    def named_argument(match: re.Match[str]) -> str:
         at = int(match[1]) - 1
         return parameters[at].name if at < len(parameters) else match[0]
 
-    return _ARGUMENT.sub(named, text)
+    return _ARGUMENT.sub(named_argument, text)

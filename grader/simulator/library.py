@@ -154,7 +154,7 @@ def _compile(
         ThreadPoolExecutor(jobs or cores()) as pool,
     ):
 
-        def one(part: Part, own: list[Path]) -> Path:
+        def write_part(part: Part, own: list[Path]) -> Path:
             # An optimisation among the common flags, such as a sanitizer's, counts: it comes later.
             wanted = [*part.flags, *flags]
             key = _key(command, wanted, own)
@@ -167,7 +167,7 @@ def _compile(
                 made.replace(built)
             return built
 
-        return list(pool.map(lambda both: one(*both), parts()))
+        return list(pool.map(lambda both: write_part(*both), parts()))
 
 
 def _compile_part(command: tuple[str, ...], flags: list[str], own: list[Path], made: Path) -> None:

@@ -35,11 +35,11 @@ _LINE = re.compile(r"\bline (\d{1,6})\b")
 def with_own_lines(text: str, source: Source, file: str = "cuda.cu") -> str:
     """Replace lines of nvcc's file in a sentence by the submission's lines."""
 
-    def own(match: re.Match[str]) -> str:
+    def own_line(match: re.Match[str]) -> str:
         place = place_compiled_line(source, file, int(match[1]))
         return f"line {place.line}" if place else match[0]
 
-    return _LINE.sub(own, text)
+    return _LINE.sub(own_line, text)
 
 
 class Reader:
@@ -73,7 +73,7 @@ class Reader:
                 place=self._place(entry),
                 related=(second,) if second else (),
                 workload=self._workload,
-                count=max(fields.whole(entry.get("count")), 1),
+                count=max(fields.whole_number(entry.get("count")), 1),
                 kernel=kernel,
                 actor=actor,
                 other_actor=_actor(other) if other else None,
@@ -98,7 +98,7 @@ class Reader:
     def host_pointers(self, host: dict[str, JsonValue]) -> Iterator[Evidence]:
         """Yield kernel arguments that don't point to GPU memory."""
         for entry in fields.entries(host.get("host_pointers"), 50):
-            kernel, parameter = self._kernel(entry), fields.whole(entry.get("parameter"))
+            kernel, parameter = self._kernel(entry), fields.whole_number(entry.get("parameter"))
             null = entry.get("null") is True
             what = "a null pointer" if null else "memory of the CPU, not of the GPU"
             yield Evidence(
@@ -113,12 +113,12 @@ class Reader:
 
     def host_access(self, entry: dict[str, JsonValue]) -> Iterator[Evidence]:
         """Yield an access of the host code to the GPU's memory."""
-        size = fields.whole(entry.get("bytes"))
+        size = fields.whole_number(entry.get("bytes"))
         if size:
             write = entry.get("write") is True
             text = (
                 f"The host code {'writes to' if write else 'reads'} the GPU's memory through a "
-                f"pointer (byte {fields.whole(entry.get('offset'))} of a tensor of {size}): on a GPU the "
+                f"pointer (byte {fields.whole_number(entry.get('offset'))} of a tensor of {size}): on a GPU the "
                 "process ends there with a segmentation fault."
             )
             yield Evidence(
@@ -132,11 +132,16 @@ class Reader:
     def unwritten_results(self, entries: JsonValue) -> Iterator[Evidence]:
         """Yield results with unwritten bytes."""
         for entry in fields.entries(entries, 50):
-            missing, size = fields.whole(entry.get("bytes")), fields.whole(entry.get("of"))
+            missing, size = (
+                fields.whole_number(entry.get("bytes")),
+                fields.whole_number(entry.get("of")),
+            )
             shape = entry.get("shape")
-            dims = [fields.whole(dim) for dim in shape[:16]] if isinstance(shape, list) else []
+            dims = (
+                [fields.whole_number(dim) for dim in shape[:16]] if isinstance(shape, list) else []
+            )
             if 0 < missing <= size:
-                position = fields.whole(entry.get("output"))
+                position = fields.whole_number(entry.get("output"))
                 result = f"result {position + 1}, of shape {tuple(dims)},"
                 part = f"{missing} of the {size} bytes of {result} were"
                 said = part if missing < size else f"{result.capitalize()} was"
@@ -159,7 +164,7 @@ class Reader:
                     kernel=self._kernel(entry),
                     line=place.line,
                     instructions=sum(fields.counts(entry.get("instructions"), 40).values()),
-                    **{name: fields.whole(entry.get(name)) for name in _COUNTED},
+                    **{name: fields.whole_number(entry.get(name)) for name in _COUNTED},
                 )
 
     def launches(self, core: dict[str, JsonValue], host: dict[str, JsonValue]) -> Iterator[Launch]:
@@ -167,21 +172,21 @@ class Reader:
         fits = {
             (
                 fields.text(fit.get("kernel")),
-                fields.whole(fit.get("threads")),
-                fields.whole(fit.get("shared")),
+                fields.whole_number(fit.get("threads")),
+                fields.whole_number(fit.get("shared")),
             ): fit
             for fit in fields.entries(host.get("fits"), MOST_LAUNCHES)
         }
         for entry in fields.entries(core.get("launches"), MOST_LAUNCHES):
             grid, block = fields.triple(entry.get("grid")), fields.triple(entry.get("block"))
-            shared = fields.whole(entry.get("shared"))
+            shared = fields.whole_number(entry.get("shared"))
             threads = block[0] * block[1] * block[2]
             yield Launch(
                 kernel=self._kernel(entry),
                 grid=grid,
                 block=block,
                 shared_bytes=shared,
-                count=max(fields.whole(entry.get("count")), 1),
+                count=max(fields.whole_number(entry.get("count")), 1),
                 limits=_occupancy(
                     fits.get((fields.text(entry.get("kernel")), threads, shared), {})
                 ),
@@ -199,7 +204,7 @@ class Reader:
             [pair for pair in given[:20] if fields.is_pair(pair)] if isinstance(given, list) else []
         )
         for file, line in frames:
-            place = place_compiled_line(self._source, fields.text(file), fields.whole(line))
+            place = place_compiled_line(self._source, fields.text(file), fields.whole_number(line))
             if place is not None:
                 return place
         return None
@@ -232,14 +237,14 @@ _COUNTED = (
 
 
 def _occupancy(fit: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    most = fields.whole(fit.get("most_warps"))
+    most = fields.whole_number(fit.get("most_warps"))
     if not most:
         return {}
     return {
-        "blocks_per_multiprocessor": fields.whole(fit.get("blocks")),
+        "blocks_per_multiprocessor": fields.whole_number(fit.get("blocks")),
         "limiter": fields.text(fit.get("limiter")),
-        "occupancy": round(min(fields.whole(fit.get("warps")) / most, 1.0), 4),
-        "registers": fields.whole(fit.get("registers")),
+        "occupancy": round(min(fields.whole_number(fit.get("warps")) / most, 1.0), 4),
+        "registers": fields.whole_number(fit.get("registers")),
     }
 
 

@@ -153,7 +153,7 @@ class Evaluator:
             new = self.value(binding.value, scope)
             doubtful = binding.conditional and value is not UNKNOWN
             value = self._plus(value, new, binding.value) if binding.augmented else new
-        return value.unresolved() if doubtful and isinstance(value, Text) else value
+        return value.mark_unresolved() if doubtful and isinstance(value, Text) else value
 
     @_evaluate.register
     def _(self, node: ast.Attribute, scope: Scope) -> Value:
@@ -181,7 +181,7 @@ class Evaluator:
             return self._sum([(term, self.value(term, scope)) for term in reversed(terms)])
         left_value, right_value = self.value(node.left, scope), self.value(node.right, scope)
         if isinstance(left_value, Text) and isinstance(node.op, ast.Mod):
-            return left_value.unresolved()
+            return left_value.mark_unresolved()
         return arithmetic(node.op, left_value, right_value)
 
     def _sum(self, terms: list[tuple[ast.expr, Value]]) -> Value:
@@ -236,7 +236,7 @@ class Evaluator:
     @_evaluate.register
     def _(self, node: ast.IfExp, scope: Scope) -> Value:
         value = self.value(node.body, scope)
-        return value.unresolved() if isinstance(value, Text) else value
+        return value.mark_unresolved() if isinstance(value, Text) else value
 
     @_evaluate.register
     def _(self, node: ast.Call, scope: Scope) -> Value:
@@ -268,7 +268,7 @@ class Evaluator:
         """Assume that an unknown call returns its only source text argument."""
         values = [self.value(argument, scope) for argument in call.args]
         texts = [value for value in values if isinstance(value, Text) and "\n" in value.value]
-        return texts[0].unresolved() if len(texts) == 1 else UNKNOWN
+        return texts[0].mark_unresolved() if len(texts) == 1 else UNKNOWN
 
     def _method(self, call: ast.Call, function: ast.Attribute, scope: Scope) -> Value:
         if function.attr in {"read", "read_text"} and (name := file_of(function.value)):
@@ -277,7 +277,7 @@ class Evaluator:
         if not isinstance(owner, Text):
             return UNKNOWN
         method = METHODS.get(function.attr)
-        return owner.unresolved() if method is None else method(self, owner, call, scope)
+        return owner.mark_unresolved() if method is None else method(self, owner, call, scope)
 
     def count_text(self, text: Text) -> Value:
         """Return a new text, as long as all of them together stay within bounds."""

@@ -116,7 +116,7 @@ def _read_one(code: str, opening: re.Match[str], hole: Hole) -> tuple[Text, int]
         part, at = _read_brace(code, found, literal, hole)
         parts.append(part)
         run = at
-    return join(parts).unresolved(), len(code)
+    return join(parts).mark_unresolved(), len(code)
 
 
 def _stops(quote: str, *, formatted: bool) -> re.Pattern[str]:

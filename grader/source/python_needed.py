@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 def needed_statements(body: Sequence[ast.stmt], names: Iterable[str]) -> list[ast.stmt]:
     """Return the statements that bind these names, directly or as dependencies, in order."""
     asked, kept = set(names), set[ast.stmt]()
-    while more := [one for one in body if one not in kept and _bound(one) & asked]:
+    while more := [one for one in body if one not in kept and _bound_names(one) & asked]:
         kept.update(more)
         asked = asked.union(*map(names_used, more))
     return [one for one in body if one in kept]
@@ -20,7 +20,7 @@ def names_used(node: ast.AST) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
-def _bound(node: ast.stmt) -> set[str]:
+def _bound_names(node: ast.stmt) -> set[str]:
     """Return the names that a definition, an import or an assignment binds."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return {node.name}

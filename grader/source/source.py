@@ -92,7 +92,7 @@ class Source:
         """
         name = file.rsplit("/", 1)[-1]
         for one in self.extensions:
-            if extension is None or one.name is None or _same(one.name, extension):
+            if extension is None or one.name is None or _is_same_extension(one.name, extension):
                 units, prelude = _layout(one, name)
                 found = _unit_line(units, line - prelude)
                 if found is not None:
@@ -119,6 +119,6 @@ def _unit_line(units: tuple[Unit, ...], line: int) -> tuple[Unit, int] | None:
     return None
 
 
-def _same(name: str, given: str) -> bool:
+def _is_same_extension(name: str, given: str) -> bool:
     """Whether a build's name is the extension's, which torch extends by `_v1` when it changes."""
     return given == name or given.rpartition("_v")[0] == name

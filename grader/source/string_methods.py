@@ -27,7 +27,7 @@ def strip_text(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope) 
     method = call.func.attr if isinstance(call.func, ast.Attribute) else "strip"
     given = evaluator.value(call.args[0], scope) if call.args else None
     if isinstance(given, Unknown):
-        return owner.unresolved()
+        return owner.mark_unresolved()
     value, characters = owner.value, given.value if isinstance(given, Text) else None
     start = len(value) - len(value.lstrip(characters)) if method != "rstrip" else 0
     end = len(value.rstrip(characters)) if method != "lstrip" else len(value)
@@ -39,9 +39,9 @@ def replace_text(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope
     given = [evaluator.value(argument, scope) for argument in call.args]
     old, new = given if len(given) == 2 and not call.keywords else (None, None)
     if not isinstance(old, Text) or not isinstance(new, Text) or not old.value:
-        return owner.unresolved()
+        return owner.mark_unresolved()
     if owner.value.count(old.value) > MAX_REPLACED:
-        return owner.unresolved()
+        return owner.mark_unresolved()
     parts: list[Text] = []
     at = 0
     for found in re.finditer(re.escape(old.value), owner.value):

@@ -51,7 +51,7 @@ class Text:
             self.value + other.value, self.pieces + other.pieces, self.resolved and other.resolved
         )
 
-    def unresolved(self) -> Text:
+    def mark_unresolved(self) -> Text:
         """Return the same text, marked as not fully known."""
         return Text(self.value, self.pieces, resolved=False)
 

@@ -20,8 +20,10 @@ def names_by_place(tree: ast.Module, makers: frozenset[str], floor: int) -> dict
     """Return a name for each such number; with fewer dims a batch above `floor` may also be a width."""
     bodies = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name in makers]
     shapes = [shape for body in bodies for shape in _shapes(body)]
-    named = {_place(one): name for shape in shapes for one, name in _named(shape, floor)}
-    numbers = [n for one in tree.body if _makes(one, makers) for n in ast.walk(one) if _whole(n)]
+    named = {_place(one): name for shape in shapes for one, name in _named_lengths(shape, floor)}
+    numbers = [
+        n for one in tree.body if _makes(one, makers) for n in ast.walk(one) if _is_whole_number(n)
+    ]
     apart = {_value(n) for n in numbers if _place(n) not in named}
     return {
         _place(n): named[_place(n)]
@@ -42,11 +44,11 @@ def _shapes(body: ast.AST) -> Iterator[list[ast.expr]]:
             call.args,
             *(a.elts for a in call.args if isinstance(a, ast.Tuple | ast.List)),
         ):
-            if len(given) > 1 and all(map(_whole, given)):
+            if len(given) > 1 and all(map(_is_whole_number, given)):
                 yield given
 
 
-def _named(shape: list[ast.expr], floor: int) -> Iterator[tuple[ast.expr, str]]:
+def _named_lengths(shape: list[ast.expr], floor: int) -> Iterator[tuple[ast.expr, str]]:
     image = len(shape) >= IMAGE
     if image or _value(shape[0]) <= floor:
         yield shape[0], BATCH
@@ -54,7 +56,7 @@ def _named(shape: list[ast.expr], floor: int) -> Iterator[tuple[ast.expr, str]]:
         yield one, LENGTH
 
 
-def _whole(node: ast.AST) -> bool:
+def _is_whole_number(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is int
 
 

@@ -163,7 +163,7 @@ def _sizes(text: str) -> Iterator[int]:
 
 
 @cache
-def _whole(pattern: str) -> tuple[str, re.Pattern[str]]:
+def _over_whole_words(pattern: str) -> tuple[str, re.Pattern[str]]:
     """Return the letters that a pattern begins with, and the pattern over whole words.
 
     Cached here, since there are more patterns than `re` caches by itself.
@@ -191,7 +191,7 @@ def share(patterns: Sequence[str], text: str) -> float:
     """
     best = 0.0
     for pattern in patterns:
-        start, whole = _whole(pattern)
+        start, whole = _over_whole_words(pattern)
         if start not in text:
             continue
         found = [match.group() for match in whole.finditer(text)]

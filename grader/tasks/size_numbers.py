@@ -94,7 +94,7 @@ def _assigned_numbers(target: ast.expr, value: ast.expr) -> Iterator[SizeNumber]
 
 def _literals(node: ast.AST, name: str) -> Iterator[SizeNumber]:
     """Yield the whole numbers in a piece of code; `2048 * 2` is one."""
-    value = _whole(node)
+    value = _whole_number(node)
     if value is None:
         for child in ast.iter_child_nodes(node):
             yield from _literals(child, name)
@@ -102,12 +102,12 @@ def _literals(node: ast.AST, name: str) -> Iterator[SizeNumber]:
         yield SizeNumber(node.lineno, node.col_offset, node.end_col_offset, value, name)
 
 
-def _whole(node: ast.AST) -> int | None:
+def _whole_number(node: ast.AST) -> int | None:
     """Return the value of a literal, or of a product of literals; None for anything else."""
     if isinstance(node, ast.Constant):
         return node.value if type(node.value) is int else None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        left, right = _whole(node.left), _whole(node.right)
+        left, right = _whole_number(node.left), _whole_number(node.right)
         return None if left is None or right is None else left * right
     return None
 

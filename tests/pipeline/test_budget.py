@@ -39,10 +39,10 @@ def test_stages_that_keep_to_their_shares_keep_to_the_whole(took: list[float]) -
         patch.setattr(module, "crowding", lambda: 1.0)
         budget = Budget(60, now[0])
         for stage, part in zip(SHARES, took, strict=True):
-            now[0] += part * budget.left(stage)
+            now[0] += part * budget.seconds_left(stage)
         assert now[0] <= 160 + 1e-6
         now[0] = 100.0
-        assert budget.left(*SHARES) == budget.left("build") == pytest.approx(60)
+        assert budget.seconds_left(*SHARES) == budget.seconds_left("build") == pytest.approx(60)
 
 
 def test_what_is_left_out_is_said() -> None:

@@ -26,7 +26,7 @@ from grader.records import (
 )
 from grader.repair.candidates import Screen, guess, rounds
 from grader.repair.candidates.rounds import FIRST, PATIENCE, ROUND
-from grader.repair.candidates.screen import Allowance, Call, Outcome, _Play, hidden
+from grader.repair.candidates.screen import Allowance, Call, Outcome, _Play, count_hidden_dims
 from grader.repair.candidates.weave import CHOICE
 from grader.sandbox import GuestReply
 
@@ -180,7 +180,7 @@ def test_sizes_that_decide_are_searched_on_before_smaller_ones_that_don_t() -> N
 )
 def test_equal_and_even_dims_hide_what_is_wrong(shapes: Any, hides: int) -> None:
     inputs = tuple(TensorSpec(shape=shape) for shape in shapes)
-    assert hidden(Workload(name="w", role="nominal", inputs=inputs)) == hides
+    assert count_hidden_dims(Workload(name="w", role="nominal", inputs=inputs)) == hides
 
 
 def test_each_line_of_a_compilers_errors_loses_its_own_change() -> None:

@@ -208,7 +208,7 @@ def test_what_decides_which_elements_are_taken_comes_first() -> None:
 
 
 def test_a_change_is_told_as_words_in_the_place_of_others() -> None:
-    told = Request((CODE,), (BOUND,)).told([None], 1.0)
+    told = Request((CODE,), (BOUND,)).to_guest([None], 1.0)
     assert isinstance(told, dict)
     ((changed,), tables) = told["changes"], told["tables"]
     assert (changed["code"], len(changed["edits"])) == ("0.0", 1)

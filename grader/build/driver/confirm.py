@@ -148,7 +148,11 @@ def _has_macros(config: Config, command: Command, lines: list[str]) -> bool:
     """Whether these lines may contain a macro of torch's headers."""
     own = Path(command.sources[0]).read_text("utf-8", "replace")
     macros = _words(config, "macros.txt")
-    macros.update(name for text in _others(config, command, own) for name in _MACRO.findall(text))
+    macros.update(
+        name
+        for text in _other_torch_includes(config, command, own)
+        for name in _MACRO.findall(text)
+    )
     return any(word in macros for line in lines for word in re.findall(r"[A-Za-z_]\w*", line))
 
 
@@ -182,7 +186,9 @@ def _nowhere(config: Config, command: Command, error: Error, name: str) -> bool:
     words = _words(config, "globals.txt" if free else "words.txt")
     if name in words or "##" in own:
         return False
-    return not any(_declares(text, name, free=free) for text in _others(config, command, own))
+    return not any(
+        _declares(text, name, free=free) for text in _other_torch_includes(config, command, own)
+    )
 
 
 def _sees_global_scope_only(own: str, name: str) -> bool:
@@ -191,7 +197,7 @@ def _sees_global_scope_only(own: str, name: str) -> bool:
     return not called and not _OPENS_A_NAMESPACE.search(own)
 
 
-def _others(config: Config, command: Command, own: str) -> Iterator[str]:
+def _other_torch_includes(config: Config, command: Command, own: str) -> Iterator[str]:
     """Yield the file's includes of torch, beside the headers whose words were gathered.
 
     Other headers were also available to the compiler over the stub.

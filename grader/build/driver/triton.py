@@ -32,7 +32,7 @@ def assemble(config: Config, tool: str, call: list[str]) -> int:
     if simulated and len(ptx) > LONGEST_ASKED:
         return _keep(ptx, call, _most_registers(ptx), 0)
     outcome = run([real, *call])
-    _say(outcome)
+    _pass_output_on(outcome)
     if outcome.ok and simulated:
         return _keep(ptx, call, *_registers(outcome.text))
     return outcome.code
@@ -63,7 +63,7 @@ def _most_registers(ptx: str) -> int:
     return min(_REGISTERS_OF_A_THREAD, _REGISTERS_OF_A_BLOCK // int(threads[1]) if threads else 255)
 
 
-def _say(outcome: Outcome) -> None:
+def _pass_output_on(outcome: Outcome) -> None:
     """Write its output where Triton reads it, and into the log beside Triton's cache."""
     os.write(2, outcome.text.encode())
     folder = Path(os.environ.get("TRITON_CACHE_DIR", "."))

@@ -42,13 +42,13 @@ def prove_healthy(gpu: GpuFacts, form: Form, limits: Limits) -> None:
     reason = ""
     for seconds in RECOVERY:
         time.sleep(seconds)
-        reason = _wrong(gpu, form, limits)
+        reason = _known_program_failure(gpu, form, limits)
         if not reason:
             return
     raise GraderError(f"{gpu.name} is not usable: {reason}", "See nvidia-smi, and dmesg.")
 
 
-def _wrong(gpu: GpuFacts, form: Form, limits: Limits) -> str:
+def _known_program_failure(gpu: GpuFacts, form: Form, limits: Limits) -> str:
     """Return the failure of the known program; "" where it ran right."""
     given = np.arange(1 << 16, dtype=np.float32) % 7
     job = GuestJob(

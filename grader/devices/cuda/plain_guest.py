@@ -49,7 +49,7 @@ class PlainGuest:
         shown = False
         for group in groups(self.task.judged):
             if not shown and failed & {w.name for w in group.workloads}:
-                right = self._right(group, failed)
+                right = self._right_workloads(group, failed)
                 refuted |= right
                 shown = bool(failed & {w.name for w in group.workloads} - right)
         status: RunStatus = "not_run" if shown else "grader_error"
@@ -57,7 +57,7 @@ class PlainGuest:
             _refute_run(item, status) if item.run.workload in refuted else item for item in found
         ]
 
-    def _right(self, group: Group, failed: set[str]) -> set[str]:
+    def _right_workloads(self, group: Group, failed: set[str]) -> set[str]:
         """Return the failed workloads of a group that are right in a plain guest."""
         wanted = self._again(group, failed)
         job = self.device.job(self.submission, self.build, group, wanted, self.references)

@@ -67,7 +67,7 @@ class Replays:
             return self._outcome_without_result(error)
         if again is None:
             return self._ours(f"its result was wrong there: {suspect.mismatch.text}")
-        return self._wrong(suspect, again)
+        return self._wrong_replay(suspect, again)
 
     def batches(self, doubts: Sequence[Doubt]) -> Timed | None:
         """Return the outcome of doubts about timed batches; None where they are unfounded."""
@@ -150,7 +150,7 @@ class Replays:
         replays = (self._again(worker, suspect) for _ in range(REPLAYS if clear else 1))
         wrong = next(filter(None, replays), None)
         if wrong is not None:
-            return self._wrong(suspect, wrong)
+            return self._wrong_replay(suspect, wrong)
         if clear is None:
             return None
         name = self.checks.workload.name
@@ -160,7 +160,7 @@ class Replays:
         )
         return Timed(dishonest=(text,))
 
-    def _wrong(self, suspect: Suspect, mismatch: Mismatch) -> Timed:
+    def _wrong_replay(self, suspect: Suspect, mismatch: Mismatch) -> Timed:
         ran = Run(workload=self.checks.workload.name, device="cuda", status="ran")
         return Timed(run=ran, comparison=self.checks.comparison(suspect.doubt, mismatch))
 

@@ -143,12 +143,12 @@ class TimingWorker:
         """
         frame = Frame("time", {"calls": calls}, json.dumps(list(arguments)).encode())
         self._open = True
-        self._ask(lambda channel, end: _do(channel, end, frame))
+        self._ask(lambda channel, end: _do_order(channel, end, frame))
 
     def overhead(self) -> float:
         """Return the seconds of an empty request."""
         return float(
-            self._ask(lambda channel, end: _do(channel, end, Frame("go", {"calls": 0}))[0])
+            self._ask(lambda channel, end: _do_order(channel, end, Frame("go", {"calls": 0}))[0])
         )
 
     def queued_seconds(self, calls: int, seconds: float) -> float:
@@ -158,14 +158,16 @@ class TimingWorker:
         """
         cycles = int(min(seconds, 1.0) * CYCLES)
         frame = Frame("queue", {"calls": calls, "cycles": cycles})
-        return float(self._ask(lambda channel, end: _do(channel, end, frame)[1])) / 1e3 / calls
+        return (
+            float(self._ask(lambda channel, end: _do_order(channel, end, frame)[1])) / 1e3 / calls
+        )
 
     def cost(self, *, count: bool) -> Cost:
         """Return the cost of one call; operations only if requested."""
         frame = Frame("cost", {"count": count})
 
         def ask(channel: HostChannel, end: float) -> Cost:
-            _do(channel, end, frame)
+            _do_order(channel, end, frame)
             return Cost(**channel.receive(end, "accounted").header)
 
         answer = self._ask(ask)
@@ -184,9 +186,9 @@ class TimingWorker:
         taking = Frame("take", {}, json.dumps(dict(wanted)).encode())
 
         def batch(channel: HostChannel, end: float) -> Batch:
-            preparing, _ = _do(channel, end, filling)
-            seconds, claimed = _do(channel, end, going)
-            answering, _ = _do(channel, end, taking)
+            preparing, _ = _do_order(channel, end, filling)
+            seconds, claimed = _do_order(channel, end, going)
+            answering, _ = _do_order(channel, end, taking)
             header = channel.receive(end, "taken").header
             frames = [channel.receive(end, "tensor") for _ in range(header["tensors"])]
             return Batch(
@@ -203,7 +205,7 @@ class TimingWorker:
         return answer
 
 
-def _do(channel: HostChannel, end: float, frame: Frame) -> tuple[float, float]:
+def _do_order(channel: HostChannel, end: float, frame: Frame) -> tuple[float, float]:
     """Send one request; return the seconds by our clock until the answer, and the answer's claims."""
     channel.send(frame)
     channel.flush(end)

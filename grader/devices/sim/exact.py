@@ -75,7 +75,7 @@ class _Asked:
         job = self.job(named)
         return replace(job, options={**job.options, "exact_functions": triton})
 
-    def found(self, literals: tuple[float, ...] = ()) -> GuestResult:
+    def run_program(self, literals: tuple[float, ...] = ()) -> GuestResult:
         """Return the program's results, whose constants may be computed from these of the reference."""
         for job in (self.named_job(), self.job(self.build)):
             if job is None:
@@ -86,7 +86,7 @@ class _Asked:
                 break
         return result
 
-    def expected(self) -> GuestResult:
+    def run_reference(self) -> GuestResult:
         """Return the reference's results, computed once for all answers to a task."""
         kept, job = self.device.exact_references, self.reference_job()
         seeds = str(job.seed), str(self.references.seed)
@@ -113,14 +113,14 @@ def exactly(
     """
     asked = _Asked(device, submission, build, task, references, workload)
     with ThreadPoolExecutor(1) as beside:
-        coming = beside.submit(asked.expected)
-        found = asked.found()
+        coming = beside.submit(asked.run_reference)
+        found = asked.run_program()
         expected = coming.result()
     if reason := _why_not_applicable(expected):
         return Exact(algebraic="not applicable", workload=workload.name, reason=reason)
     said = _compare_residues(found, expected)
     if said.unequal and len(literals := _literals(expected)) > 1:
-        found = asked.found(literals)
+        found = asked.run_program(literals)
         said = _compare_residues(found, expected)
     if said.algebraic != "not shown" or not said.unequal or said.reason:
         return said  # an operation that could not be followed is reason enough

@@ -74,7 +74,7 @@ def diagnose(raised: CompilerException, source: Source) -> Evidence | None:
     """
     found = list(_refusals(raised))
     if not found:
-        return _unresolved(raised, source)
+        return _unresolved_function(raised, source)
     places = (_place(one, source) for one in found)
     place = next((one for one in places if one is not None), None)
     said = " ".join(found[0].said.split())
@@ -89,7 +89,7 @@ def diagnose(raised: CompilerException, source: Source) -> Evidence | None:
     )
 
 
-def _unresolved(raised: CompilerException, source: Source) -> Evidence | None:
+def _unresolved_function(raised: CompilerException, source: Source) -> Evidence | None:
     """Return the unlinked or host-only function, at its call in a kernel."""
     found = _UNRESOLVED.match(raised.reason)
     if found is None:

@@ -112,9 +112,9 @@ class Candidate:
             return f"do line {begin} only if `{piece.code}`"
         words, old = (" ".join(one.split()) for one in (piece.plain, piece.old))
         old = old if len(old) <= SHOWN else f"{old[: SHOWN - 3]}..."
-        return f"line {begin}: `{words}` in the place of `{old}`{self._often()}"
+        return f"line {begin}: `{words}` in the place of `{old}`{self._count_places()}"
 
-    def _often(self) -> str:
+    def _count_places(self) -> str:
         several = len(self.pieces)
         if several > 1 and len({(one.kind, one.code) for one in self.pieces}) == 1:
             return f", all {several} times"

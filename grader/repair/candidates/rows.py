@@ -31,12 +31,12 @@ def _row(
 ) -> Rewrite:  # fmt: skip
     """Return one row of a group; `more` are its conditions beside the group's."""
 
-    def written(template: str) -> str:
+    def written_template(template: str) -> str:
         return re.sub(r"\$\d", lambda mark: put[mark[0]], template)
 
     options = [become] if isinstance(become, str) else become
     where = (*group.get("where", "").split(), *more.split())
     return Rewrite(
-        written(pattern), tuple(map(written, options)), cost, group.get("touches", ""),
-        tuple(map(written, where)), group.get("together", False), group.get("kind", "replace"),
+        written_template(pattern), tuple(map(written_template, options)), cost, group.get("touches", ""),
+        tuple(map(written_template, where)), group.get("together", False), group.get("kind", "replace"),
     )  # fmt: skip

@@ -32,7 +32,7 @@ Call = tuple[str, int]
 """Name of a workload, and the candidate that is run on it."""
 
 
-def hidden(workload: Workload) -> int:
+def count_hidden_dims(workload: Workload) -> int:
     """Return a penalty for sizes that hide errors: equal dims, which can be confused, and even ones."""
     shapes = [item.shape for item in workload.inputs if isinstance(item, TensorSpec)]
     sizes = [[size for size in shape if size > 1] for shape in shapes]
@@ -81,7 +81,7 @@ class Screen:
 
         def order(workload: Workload) -> tuple[bool, bool, int, int]:
             size = self.size(workload)
-            return workload.role == "general", size > small, hidden(workload), size
+            return workload.role == "general", size > small, count_hidden_dims(workload), size
 
         return tuple(sorted(wrong, key=order))
 

@@ -65,7 +65,7 @@ def _as_neighbour(
                 new = scope.in_place(here, step)
                 yield scope.change(here, new, AS_NEIGHBOUR, scope.touches_of(here))
         for core in _within(tree, here):
-            if _same(tree, there, core, meant):
+            if _have_same_form(tree, there, core, meant):
                 words = scope.in_place(here, scope.old(core))
                 yield scope.change(here, words, AS_NEIGHBOUR, scope.touches_of(here))
                 break
@@ -73,7 +73,7 @@ def _as_neighbour(
 
 def _holds(tree: Tree, outer: Any, inner: Any, meant: dict[str, str]) -> bool:
     """Whether a part of an expression is as another one."""
-    return any(_same(tree, core, inner, meant) for core in _within(tree, outer))
+    return any(_have_same_form(tree, core, inner, meant) for core in _within(tree, outer))
 
 
 def _within(tree: Tree, node: Any) -> Iterator[Any]:
@@ -84,7 +84,7 @@ def _within(tree: Tree, node: Any) -> Iterator[Any]:
         yield from _within(tree, part)
 
 
-def _same(tree: Tree, one: Any, other: Any, meant: dict[str, str]) -> bool:
+def _have_same_form(tree: Tree, one: Any, other: Any, meant: dict[str, str]) -> bool:
     """Whether two expressions have one form and matching names, whose pairs are recorded."""
     tried = dict(meant)
     if any(True for _ in _differences(tree, one, other, tried)):

@@ -69,7 +69,7 @@ def _without_weights(node: Node) -> None:
 
 def _likelihood(node: Node, to: Lowered) -> Value:
     """Cross entropy takes its own logarithm, which changes nothing where the values are one already."""
-    made = to.made(node.argument(0, "input"))
+    made = to.node_of(node.argument(0, "input"))
     if made is None or made.op != "log_softmax" or node.argument(2, "weight") is not None:
         raise UncoveredError("a likelihood of something else than log_softmax")
     return _cross_entropy(node, to)

@@ -63,7 +63,7 @@ def _dropout(node: Node, to: Lowered) -> Value:
 
 def _extremum(node: Node, to: Lowered) -> Value | None:
     """Lower the larger or smaller of two tensors to an elementwise operation."""
-    x, other = to.given(node, 0, "input"), to.given(node, 1, "other")
+    x, other = to.argument_of(node, 0, "input"), to.argument_of(node, 1, "other")
     if not isinstance(other, Value) or not isinstance(x, Value):
         return None
     return x.op("minimum" if node.op == "min" else "maximum", other)
@@ -134,7 +134,7 @@ def _softmin(node: Node, to: Lowered) -> Value:
 
 def _lerp(node: Node, to: Lowered) -> Value:
     a, b = to.tensor(node, 0, "input"), to.tensor(node, 1, "end")
-    return a + (b - a) * to.given(node, 2, "weight")
+    return a + (b - a) * to.argument_of(node, 2, "weight")
 
 
 def _add_of_two(op: str) -> Rule:
@@ -169,7 +169,9 @@ def _copy(node: Node, to: Lowered) -> Value:
 
 def _lower_embedding(node: Node, to: Lowered) -> Value:
     """Lower an embedding to torch's own indexing, since it only moves data."""
-    table = to.parameter(f"{node.path}.weight", ()) if node.path else to.given(node, 1, "weight")
+    table = (
+        to.parameter(f"{node.path}.weight", ()) if node.path else to.argument_of(node, 1, "weight")
+    )
     if node.argument(3, "max_norm") is not None:
         raise UncoveredError("an embedding that is renormalised")
     return to.add("getitem", table, node.argument(0, "input"), shape=node.shape)

@@ -88,7 +88,7 @@ class Lowered:
         """Add a node and return its value."""
         ref = Ref(f"{op}_s{next(self.numbers)}")
         given = tuple(map(_plain, args))
-        source = self.made(given[0]) if op in MOVES else None
+        source = self.node_of(given[0]) if op in MOVES else None
         half = source.half if source is not None else ""
         self.nodes.append(Node(ref.name, op, given, more, shape=shape, dtype="float32", half=half))
         return Value(self, ref, shape)
@@ -99,37 +99,37 @@ class Lowered:
         self.nodes.append(Node(ref.name, "get_attr", path=path, shape=shape, dtype="float32"))
         return Value(self, ref, shape)
 
-    def made(self, value: Any) -> Node | None:
+    def node_of(self, value: Any) -> Node | None:
         """Return the node of a value, new or original; None for a number."""
         named = value.name if isinstance(value, Ref) else None
         return next((n for n in (*self.nodes, *self.graph.nodes) if n.name == named), None)
 
-    def given(self, node: Node, index: int, name: str, default: Any = None) -> Value | Number:
+    def argument_of(self, node: Node, index: int, name: str, default: Any = None) -> Value | Number:
         """Return an argument of a node: a value, or a plain number."""
         return self.value(node.argument(index, name, default))
 
     def value(self, given: Any) -> Value | Number:
         """Return an argument's value, or a plain number."""
-        made = self.made(given)
+        made = self.node_of(given)
         return Value(self, given, made.shape) if made is not None else given
 
     def tensor(self, node: Node, index: int, name: str) -> Value:
         """Return an argument that has to be a tensor."""
-        found = self.given(node, index, name)
+        found = self.argument_of(node, index, name)
         if not isinstance(found, Value) or found.known is None:
             raise UncoveredError("a shape isn't known")
         return found
 
     def has_formulas_beside(self, node: Node) -> bool:
         """Whether values come from formulas or go into some."""
-        beside = (self.made(node.argument(0, "input")), *self.graph.users(node.name))
+        beside = (self.node_of(node.argument(0, "input")), *self.graph.users(node.name))
         return any(one is not None and is_pointwise(one) for one in beside)
 
     def close(self, node: Node) -> None:
         """Give the last added node the original's name."""
         last = self.nodes.pop()
         if last.op in MOVES:
-            made = self.made(last.args[0])
+            made = self.node_of(last.args[0])
             self.nodes = [replace(n, half=node.half) if n is made else n for n in self.nodes]
         self.nodes.append(
             replace(node, op=last.op, args=last.args, kwargs=last.kwargs, path="", module="", attributes={})

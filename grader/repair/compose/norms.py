@@ -30,7 +30,7 @@ def _normalize(node: Node, to: Lowered) -> Value:
 def _rms_norm(node: Node, to: Lowered) -> Value:
     x, sizes = to.tensor(node, 0, "input"), node.argument(1, "normalized_shape")
     first = len(x.shape) - len(sizes)
-    weight = None if node.path else to.given(node, 2, "weight")
+    weight = None if node.path else to.argument_of(node, 2, "weight")
     if node.path and node.attributes.get("elementwise_affine", True):
         weight = to.parameter(f"{node.path}.weight", x.shape[first:])
     mean = (x * x).over("mean", list(range(first, len(x.shape))), keep=True)
@@ -62,7 +62,7 @@ def _normalise_rows(x: Value, eps: float | None) -> Value:
 def _affine(node: Node, to: Lowered, shape: Shape) -> list[Value | None]:
     """Return a layer's weight and bias, or what a function is given for them; None if there is none."""
     if not node.path:
-        given = (to.given(node, 2 + k, name) for k, name in enumerate(("weight", "bias")))
+        given = (to.argument_of(node, 2 + k, name) for k, name in enumerate(("weight", "bias")))
         return [found if isinstance(found, Value) else None for found in given]
     kept = node.attributes.get("elementwise_affine", True)
     return [

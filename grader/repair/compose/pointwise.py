@@ -21,7 +21,7 @@ def c_number(value: float | int | bool) -> str:
     return f"{number!r}f"
 
 
-def _with(name: str, index: int, default: float) -> Callable[[Node], str]:
+def _with_argument(name: str, index: int, default: float) -> Callable[[Node], str]:
     def read(node: Node) -> str:
         value = node.argument(index, name, default)
         if not isinstance(value, int | float):
@@ -85,7 +85,7 @@ def _written_operations() -> Iterator[tuple[str, tuple[int, Formula]]]:
         words = entry if isinstance(entry, str) else entry["text"]
         numbers = [] if isinstance(entry, str) else entry["numbers"]
         count = 1 + max(map(int, re.findall(r"\{(\d)\}", words)))
-        yield name, (count, _plain(words, *(_with(*number) for number in numbers)))
+        yield name, (count, _plain(words, *(_with_argument(*number) for number in numbers)))
 
 
 COMPARED = {"gt": ">", "lt": "<", "ge": ">=", "le": "<=", "eq": "==", "ne": "!="}
@@ -98,7 +98,7 @@ FORMULAS: dict[str, tuple[int, Formula]] = {
     "sub": (2, _sum("-")),
     "pow": (2, _pow),
     "clamp": (1, _clamp),
-    "clamp_min": (1, lambda n, o: f"({o[0]} < {_with('min', 1, 0.0)(n)} ? {_with('min', 1, 0.0)(n)} : {o[0]})"),
+    "clamp_min": (1, lambda n, o: f"({o[0]} < {_with_argument('min', 1, 0.0)(n)} ? {_with_argument('min', 1, 0.0)(n)} : {o[0]})"),
     "hardtanh": (1, _clamp),
     "gelu": (1, _gelu),
 }  # fmt: skip

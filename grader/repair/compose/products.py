@@ -15,7 +15,7 @@ def _linear(node: Node, to: Lowered) -> Value:
         w = to.parameter(f"{node.path}.weight", (int(node.attributes["out_features"]), x.shape[-1]))
     else:
         w = to.tensor(node, 1, "weight")
-    bias = None if node.path else to.given(node, 2, "bias")
+    bias = None if node.path else to.argument_of(node, 2, "bias")
     turned = to.add("t", w, shape=(x.shape[-1], w.shape[0]))
     product = to.add("matmul", x, turned, shape=(*x.shape[:-1], w.shape[0]))
     if node.path and "bias" in node.tensors:
@@ -24,7 +24,7 @@ def _linear(node: Node, to: Lowered) -> Value:
 
 
 def _dot(node: Node, to: Lowered) -> Value:
-    return (to.tensor(node, 0, "input") * to.given(node, 1, "other", node.kwargs.get("tensor"))).over("sum")  # fmt: skip
+    return (to.tensor(node, 0, "input") * to.argument_of(node, 1, "other", node.kwargs.get("tensor"))).over("sum")  # fmt: skip
 
 
 def _matmul(node: Node, to: Lowered) -> Value | None:
@@ -36,7 +36,7 @@ def _matmul(node: Node, to: Lowered) -> Value | None:
     diagonal = to.tensor(made, 0, "input") if made is not None and made.op == "diag" else None
     if diagonal is None or len(diagonal.shape) != 1:
         return None
-    return diagonal.add_dim(1) * to.given(node, 1, "other")
+    return diagonal.add_dim(1) * to.argument_of(node, 1, "other")
 
 
 def _diag(node: Node, to: Lowered) -> Value | None:
@@ -64,12 +64,12 @@ def _lower_added_product(node: Node, to: Lowered) -> Value:
     """Add a product to a tensor: addmm, baddbmm."""
     if node.kwargs.get("beta", 1) != 1 or node.kwargs.get("alpha", 1) != 1:
         raise UncoveredError(f"{node.op} with factors")
-    bias, a, b = (to.given(node, k, name) for k, name in enumerate(("input", "mat1", "mat2")))
+    bias, a, b = (to.argument_of(node, k, name) for k, name in enumerate(("input", "mat1", "mat2")))
     return to.add("matmul", a, b, shape=node.shape) + bias
 
 
 def _outer(node: Node, to: Lowered) -> Value:
-    return to.tensor(node, 0, "input").add_dim(1) * to.given(node, 1, "vec2")
+    return to.tensor(node, 0, "input").add_dim(1) * to.argument_of(node, 1, "vec2")
 
 
 PRODUCTS: dict[str, Rule] = {

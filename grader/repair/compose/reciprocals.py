@@ -24,7 +24,7 @@ def _product(node: Node, to: Lowered) -> Node:
     """Add the reciprocal of a divisor that many elements share and return the product with it; other nodes as they are."""
     if node.op != "truediv" or not is_pointwise(node) or len(node.args) != 2:
         return node
-    divisor = to.made(node.args[1])
+    divisor = to.node_of(node.args[1])
     if divisor is None or divisor.shape is None:
         return _product_with_number(node, to)
     if divisor.dtype != "float32":

@@ -28,7 +28,7 @@ def _rows(node: Node, to: Lowered) -> Value | None:
     """Add the reduction of the last dim, kept as one of size 1; None where no kernel of rows would gain by it."""
     if node.op not in STAGED or set(node.kwargs) - {"dim", "keepdim"}:
         return None
-    source = to.made(node.argument(0, "input"))
+    source = to.node_of(node.argument(0, "input"))
     if source is None or not source.shape or source.shape[-1] < SHORT:
         return None
     dims, last = _dims(node, source.shape), len(source.shape) - 1

@@ -46,7 +46,7 @@ def compose(reference: str, traced: Graph, title: str, extension: str) -> Compos
     Raises UncoveredError, with the reason, where an operation of it is of no family.
     """
     body = _Body(lower(traced))
-    lines = body.written()
+    lines = body.write_lines()
     if not body.stages:
         raise UncoveredError("nothing in it needs a kernel")
     families = tuple(dict.fromkeys(stage.family for stage in body.stages))
@@ -72,7 +72,7 @@ class _Body:
         self.storage = Storage(self.graph, self.grouping)
         self.to = Writer(self.graph, self.storage)
 
-    def written(self) -> list[str]:
+    def write_lines(self) -> list[str]:
         given = [n for n in self.graph.nodes if n.op == "placeholder" and n.half]
         widened = [n.path for n in given if self.storage.dtype(n) != n.half]
         lines = [f"{name} = {name}.float()  # every sum in float32" for name in widened]

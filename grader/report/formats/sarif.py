@@ -68,7 +68,7 @@ class Log:
         """Yield the log's text, sorted by sample."""
         codes = sorted(self._first)
         index = {code: number for number, code in enumerate(codes)}
-        head, tail = _json(self._whole(codes)).rsplit("[]", 1)
+        head, tail = _json(self._log_without_results(codes)).rsplit("[]", 1)
         yield f"{head}["
         ordered = sorted(self._results, key=lambda result: result.sample)
         for number, result in enumerate(ordered):
@@ -77,7 +77,7 @@ class Log:
             yield f"{',' if number else ''}{rule.removesuffix('}')},{rest.removeprefix('{')}"
         yield f"]{tail}\n"
 
-    def _whole(self, codes: Sequence[str]) -> Json:
+    def _log_without_results(self, codes: Sequence[str]) -> Json:
         """Return the log without results."""
         notices = list(self._notices)
         if len(self._results) >= MOST_RESULTS:

@@ -50,7 +50,7 @@ def floors(points: Sequence[Point]) -> Plot | None:
     values = [value for p in points for value in (p.floor, p.submission, p.eager) if value]
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     axes = _Axes(low, max(high, low + 1))
-    parts = [*axes.drawn(), *(mark for point in points for mark in _marks(point, axes))]
+    parts = [*axes.draw(), *(mark for point in points for mark in _marks(point, axes))]
     near = sum(point.submission <= 2 * point.floor for point in points)
     caption = (
         f"{near} of {len(points)} timed kernels take at most twice their floor. On the line a kernel "
@@ -113,7 +113,7 @@ class _Axes(NamedTuple):
         share = (math.log10(value) - self.low) / (self.high - self.low)
         return _BOTTOM - share * (_BOTTOM - _TOP)
 
-    def drawn(self) -> Iterator[Markup]:
+    def draw(self) -> Iterator[Markup]:
         first, last = 10.0**self.low, 10.0**self.high
         for power in range(self.low, self.high + 1):
             at = 10.0**power

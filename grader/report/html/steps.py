@@ -77,7 +77,7 @@ def _race(item: Evidence, lines: Sequence[str], block: tuple[int, int, int] | No
         Step(1, f"{second} it{_line(item)}", "bad", _source(lines, _place(item))),
     )
     lack = Lack("no barrier between: either may come first", 1)
-    actors = (_other(item), _who(item))
+    actors = (_say_other(item), _who(item))
     warps = _warps(item, block, (first, second)) if block and item.code != "global-race" else None
     return Drawn(_board(actors, made, lack, item.text, warps), item.text)
 
@@ -236,7 +236,7 @@ def _who(item: Evidence) -> str:
     return _name_thread(thread) if thread else "a thread"
 
 
-def _other(item: Evidence) -> str:
+def _say_other(item: Evidence) -> str:
     other = item.other_actor
     if other is None or other.thread is None:
         return "another thread"

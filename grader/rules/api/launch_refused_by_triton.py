@@ -26,7 +26,7 @@ RESOURCES = re.compile(r"out of resource: (?P<what>[\w ]+), Required: (?P<asked>
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Report each refusal at its launch."""
-    for item in context.seen("python"):
+    for item in context.evidence_of("python"):
         for pattern, tell in READERS.items():
             raised = item.details.said if isinstance(item.details, Raised) else ""
             found = pattern.search(raised)

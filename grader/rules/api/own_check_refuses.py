@@ -23,7 +23,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for the check whose message Python raised."""
     workloads = context.task.workloads if context.task is not None else ()
     others = {workload.name for workload in workloads if workload.role == "general"}
-    for item in context.seen("python"):
+    for item in context.evidence_of("python"):
         raised = " ".join(item.said.split()) if item.code == "raised" else ""
         for refusal in _refusals(source, raised) if raised else ():
             yield _finding(*refusal, item, elsewhere=item.workload in others)

@@ -19,7 +19,7 @@ MAKERS = ("empty", "zeros", "ones", "full", "arange", "empty_like", "zeros_like"
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare the types of tensors with those of their pointers, and read the exceptions raised."""
-    matches = ((item, RAISED.search(item.said)) for item in context.seen("python"))
+    matches = ((item, RAISED.search(item.said)) for item in context.evidence_of("python"))
     raised = [(item, match[1], match[2]) for item, match in matches if match]
     functions = [(unit, function) for unit in source.cuda for function in unit.functions]
     pointers = [(u, f, call, kind) for u, f in functions for call, kind in _pointers(f)]

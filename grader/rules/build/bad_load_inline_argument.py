@@ -79,7 +79,7 @@ def _missing_sources(source: Source, extension: Extension) -> Iterator[Wrong]:
 def _forms(source: Source, extension: Extension) -> Iterator[Wrong]:
     """Look for flags in one string, functions in a tuple, and names that are no identifiers."""
 
-    def put(node: ast.AST, label: str, new: str) -> tuple[Fix, ...]:
+    def put_instead(node: ast.AST, label: str, new: str) -> tuple[Fix, ...]:
         return fix(label, [replace(source, node, new)], certain=True)
 
     for name in LISTS:
@@ -88,24 +88,24 @@ def _forms(source: Source, extension: Extension) -> Iterator[Wrong]:
             parts = str(value.value).split() if isinstance(value, ast.Constant) else []
             new = repr(parts) if len(parts) > 1 else f"[{source.text(value)}]"
             said = f"{name} is one string; torch walks over it as over a list, one letter at a time, and the compiler gets letters for flags"
-            yield value, said, "", put(value, "make it a list", new)
+            yield value, said, "", put_instead(value, "make it a list", new)
     value = extension.keywords.get("functions")
     if isinstance(value, ast.Tuple | ast.Set):
         kind, inner = type(value).__name__.lower(), ", ".join(map(source.text, value.elts))
         said = f"functions= must be a list, a dictionary or a string; load_inline raises ValueError on a {kind}"
-        yield value, said, "functions", put(value, "make it a list", f"[{inner}]")
+        yield value, said, "functions", put_instead(value, "make it a list", f"[{inner}]")
     name, value = extension.name or "e", extension.keywords.get("name")
     if isinstance(value, ast.Constant) and not re.fullmatch(r"\w+", name):
         new = re.sub(r"\W", "_", name)
         said = f"the extension's name {name!r} becomes a C++ identifier and a file name; it may hold letters, digits and underscores only"
-        yield value, said, "", put(value, f"call it {new}", f'"{new}"')
+        yield value, said, "", put_instead(value, f"call it {new}", f'"{new}"')
 
 
 def _functions_by_place(
     source: Source, extension: Extension, context: Context
 ) -> Iterator[Finding]:
     """Look for functions at the position that newer versions of torch use for `sycl_sources`."""
-    told = [item for item in context.seen("python") if "SYCL and CUDA" in item.said]
+    told = [item for item in context.evidence_of("python") if "SYCL and CUDA" in item.said]
     for node in extension.node.args[3:] if told and len(extension.node.args) == 4 else ():
         start = source.span(node)[0]
         said = "the fourth argument of load_inline is sycl_sources in newer versions of torch; functions must be passed by name"
@@ -115,8 +115,8 @@ def _functions_by_place(
 
 def _flags_of_nvcc(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
     value = extension.keywords.get("extra_cflags")
-    failed = [e for e in context.seen("python") if "Error building extension" in e.said]
-    refused = [] if context.seen("compiler") else failed
+    failed = [e for e in context.evidence_of("python") if "Error building extension" in e.said]
+    refused = [] if context.evidence_of("compiler") else failed
     for item in value.elts if isinstance(value, ast.List) else ():
         flag = constant_text(item) or ""
         if OF_NVCC.match(flag):

@@ -18,7 +18,7 @@ CARRIED = re.compile(r"[Ll]oop-carried variable (?P<name>\w+)")
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Report the meaning of each refusal, at its line."""
-    for item in context.seen("compiler"):
+    for item in context.evidence_of("compiler"):
         if isinstance(item.details, ToolMessage) and item.details.tool == "triton":
             cause = CAUSES.get(item.code, "")
             kernel = next((one for one in kernels(source) if one.holds(item.place)), None)
@@ -44,13 +44,13 @@ def _cause(source: Source, kernel: Kernel, item: Evidence) -> Place | None:
         values = (v for name in map(source.text, taken) for v in kernel.assigned.get(name, ()))
         made = [v for v in values if not any(kernel.language_name(p) == "arange" for p in kernel.made_of(v))]  # fmt: skip
     elif item.code == "power-of-two":
-        made = list(_given(source, kernel, item))
+        made = list(_given_lengths(source, kernel, item))
     elif item.code == "unsupported-type":
         made = list(_numbers_of_pointers(source, kernel))
     return source.place(made[0]) if made else None
 
 
-def _given(source: Source, kernel: Kernel, item: Evidence) -> Iterator[ast.expr]:
+def _given_lengths(source: Source, kernel: Kernel, item: Evidence) -> Iterator[ast.expr]:
     """Yield the launch arguments for a refused length."""
     names = {one.arg for one in _lengths(kernel, item)}
     for launch in (one for one in launches(source) if one.kernel is kernel):
@@ -69,7 +69,7 @@ def _fixes(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
     elif item.code == "power-of-two":
         edits = [
             replace(source, v, f"triton.next_power_of_2({source.text(v)})")
-            for v in _given(source, kernel, item)
+            for v in _given_lengths(source, kernel, item)
         ]
         yield from fix("round the block's length up to a power of two", edits) if edits else ()
     elif item.code == "unsupported-type":

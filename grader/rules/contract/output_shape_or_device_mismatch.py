@@ -23,7 +23,7 @@ OFF_THE_GPU = {"cpu", "numpy", "tolist"}
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for results that are moved off the GPU, and for mismatches of form that runs showed."""
     code = source.module
-    forms = (item for item in context.seen("mismatch", "probe") if item.code in FORMS)
+    forms = (item for item in context.evidence_of("mismatch", "probe") if item.code in FORMS)
     seen = [item for item in forms if not isinstance(item.details, MissingGradient)]
     moved = [*_moved_off_gpu(source, code), *_moved_in_cpp(source)]
     for place, name, fixes in moved:

@@ -32,7 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     made = on_the_way(source, context, first)
     if made is None:
         return
-    slices = [item for item in context.seen("provenance") if item.code == "slice"]
+    slices = [item for item in context.evidence_of("provenance") if item.code == "slice"]
     anew = place_overwritten(source, [made.place])
     forgets = f"; line {anew.line} sets anew in each turn what it could add to" if anew else ""
     yield RULE.finding(

@@ -12,8 +12,8 @@ from grader.source.scalar_types import SIZES
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Report the line that reads parts of elements as elements."""
-    traced = {item.workload for item in context.seen("provenance")}
-    mismatches = [item for item in context.seen("mismatch") if item.workload in traced]
+    traced = {item.workload for item in context.evidence_of("provenance")}
+    mismatches = [item for item in context.evidence_of("mismatch") if item.workload in traced]
     told: set[tuple[str, str, int]] = set()
     for item, details in touched_by_lines(context):
         line = item.place.line if item.place else 0

@@ -17,7 +17,7 @@ MOST = 5
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Report the change that a counterfactual run proved, with its line."""
-    for item in context.seen("provenance"):
+    for item in context.evidence_of("provenance"):
         if isinstance(item.details, Counterfactual) and item.place is not None:
             taken = item.details.taken_at
             yield RULE.finding(

@@ -21,7 +21,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         made = bound_made(loop) if loop else None
         yield RULE.finding(
             anew or carried or made or (loop.place if loop else item.place),
-            f"{item.text}{_of_threads(gap)}{_set_anew(anew) or _say_kept(carried) or _by(loop, made)}",
+            f"{item.text}{_of_threads(gap)}{_set_anew(anew) or _say_kept(carried) or _lost_by(loop, made)}",
             confidence="proven",
             evidence=[item, *beside(context, gap)],
             cause="dependence",
@@ -46,7 +46,7 @@ def _say_kept(carried: Place | None) -> str:
     return f": line {carried.line} keeps what goes into the next turn" if carried else ""
 
 
-def _by(loop: Steering | None, made: Place | None) -> str:
+def _lost_by(loop: Steering | None, made: Place | None) -> str:
     bound = f", and line {made.line} computes its bound" if made else ""
     return f": look at the bounds of the loop at line {loop.place.line}{bound}" if loop else ""
 

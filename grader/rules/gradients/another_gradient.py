@@ -12,7 +12,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     node = where_gradients_are_made(source)
     place = source.place(node) if node is not None else None
     found: dict[tuple[str, str], list[Evidence]] = {}
-    for item in context.seen("mismatch"):
+    for item in context.evidence_of("mismatch"):
         if isinstance(item.details, OtherGradient):
             found.setdefault((item.details.of, item.details.equals), []).append(item)
     refused = [item for item in context.evidence if REFUSED in item.said]

@@ -9,7 +9,7 @@ from grader.source.analysis.backward_code import backwards, where_gradients_are_
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Report requested gradients that were not returned."""
-    seen = [e for e in context.seen("mismatch") if isinstance(e.details, MissingGradient)]
+    seen = [e for e in context.evidence_of("mismatch") if isinstance(e.details, MissingGradient)]
     for first in seen[:1]:
         node = where_gradients_are_made(source)
         place = source.place(node) if node is not None else None

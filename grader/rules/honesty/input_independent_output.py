@@ -15,7 +15,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
     Wrong results show it to be an error; where all were right the task's own result is constant.
     """
-    seen = context.seen("probe", "mismatch")
+    seen = context.evidence_of("probe", "mismatch")
     evidence = tuple(item for item in seen if "input-independent" in item.code)
     severity: Severity = "error" if seen_wrong(context) else "warning"
     code = source.module

@@ -46,7 +46,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         return
     used = any(refers(node, names) for function in code.reached for node in code.live(function))
     if used or context.launches:  # launches were seen inside forward
-        matter = any(item.code == KERNELS_MATTER for item in context.seen("probe"))
+        matter = any(item.code == KERNELS_MATTER for item in context.evidence_of("probe"))
         yield from _thrown_away(source, code, forward, names, matter=matter)
         return
     own = "the extension" if source.extensions else "the kernel"

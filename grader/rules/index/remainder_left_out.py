@@ -35,7 +35,7 @@ class Rounded:
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for quotients of a size that bound loops over memory, without a handled remainder."""
     unwritten = tuple(e for e in context.evidence if e.code.replace("_", "-") == "unwritten-output")
-    wrong = bool(unwritten or context.seen("mismatch"))
+    wrong = bool(unwritten or context.evidence_of("mismatch"))
     for unit in source.cuda:
         for kernel in unit.kernels:
             for rounded in _rounded_launches(unit, kernel):

@@ -81,7 +81,7 @@ def _of_strided_inputs(context: Context) -> tuple[Evidence, ...]:
         for workload in (context.task.workloads if context.task is not None else ())
         if any(isinstance(one, TensorSpec) and not one.contiguous for one in workload.inputs)
     }
-    wrong = context.seen("mismatch", "probe")
+    wrong = context.evidence_of("mismatch", "probe")
     return tuple(wrong) if all(item.workload in strided for item in wrong) else ()
 
 

@@ -27,7 +27,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         *observed_evidence(context, "uninit-global", "unwritten"),
         *_unwritten_comparisons(context),
     )
-    small = [item for item in context.seen("probe") if item.code == "larger-launch"]
+    small = [item for item in context.evidence_of("probe") if item.code == "larger-launch"]
     for item in small:
         yield RULE.finding(
             item.place, item.text, evidence=[item, *proof], cause="unwritten", root_cause=True
@@ -161,7 +161,7 @@ def _unwritten_comparisons(context: Context) -> tuple[Evidence, ...]:
     The simulator fills shared memory with ones, and fresh global memory with other bits (`fresh_poison` in
     simulator/native/sim.hpp).
     """
-    seen = (item for item in context.seen("mismatch", "probe") if item.code == "unwritten")
+    seen = (item for item in context.evidence_of("mismatch", "probe") if item.code == "unwritten")
     sim = context.device == "sim"
     return tuple(item for item in seen if not (sim and set(values_of(item).bits[2:]) == {"f"}))
 

@@ -12,7 +12,7 @@ PUTS_BACK = frozenset({"restore_value", "reset_to_zero", "pre_hook", "post_hook"
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for tuned kernels with buffers that are both read and written."""
-    unsteady = [item for item in context.seen("probe") if item.code == "probe-unsteady"]
+    unsteady = [item for item in context.evidence_of("probe") if item.code == "probe-unsteady"]
     for kernel in kernels(source):
         tuned = kernel.tuned
         if tuned is None or _several(tuned) is False:

@@ -65,7 +65,7 @@ def _as_seen(
     same = tuple(item for item in seen if item.code == first.code and item not in probes)
     return RULE.finding(
         place,
-        f"{_say(first)}{cause.words if cause else ''}: {first.text}",
+        f"{_say_computed(first)}{cause.words if cause else ''}: {first.text}",
         severity=severity,
         confidence="proven" if first.code in KNOWN else "likely",
         evidence=(*probes, *same),
@@ -86,7 +86,7 @@ def _left_out(source: Source, context: Context, deciding: Sequence[Evidence]) ->
     seen = [item for item in elsewhere if item.workload == zeros.workload]
     return RULE.finding(
         _last_store(source, context),
-        f"with the reference's weights given to it, {_say(zeros)} ({'; '.join(item.text for item in seen)})",
+        f"with the reference's weights given to it, {_say_computed(zeros)} ({'; '.join(item.text for item in seen)})",
         evidence=seen,
         last_resort=True,
     )
@@ -136,7 +136,7 @@ def _few_digits(source: Source, seen: Sequence[Evidence], severity: Severity) ->
     )
 
 
-def _say(item: Evidence) -> str:
+def _say_computed(item: Evidence) -> str:
     if _in_part(item):
         return "part of the results is zero where the reference has other values"
     try:

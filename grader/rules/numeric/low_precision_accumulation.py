@@ -35,7 +35,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     floats = _floats(context)
     half = bool(floats) and floats <= {"float16", "bfloat16"}
     for kernel in triton.kernels(source):
-        told = (_told(kernel, half, *one) for one in _adding(kernel))
+        told = (_type_of_sum(kernel, half, *one) for one in _adding(kernel))
         for node, said, fixes in {one[0]: one for one in told if one is not None}.values():
             yield RULE.finding(
                 source.place(node),
@@ -105,7 +105,7 @@ def _adding(kernel: triton.Kernel) -> Iterator[tuple[str, Sequence[ast.expr], as
             yield node.target.id, (node.target,), node
 
 
-def _told(
+def _type_of_sum(
     kernel: triton.Kernel, half: bool, name: str, values: Sequence[ast.expr], where: ast.AST
 ) -> tuple[ast.AST, str, tuple[Fix, ...]] | None:
     """Return in words where a half-precision sum gets its type, and the edits that make it float32.

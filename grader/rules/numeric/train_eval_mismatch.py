@@ -22,7 +22,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     argument = _passed_on(model)
     if argument is None or "training" in attributes or not tracks or ".eval()" in reference.text:
         return
-    wrong = context.seen("mismatch", "probe")
+    wrong = context.evidence_of("mismatch", "probe")
     yield RULE.finding(
         source.place(argument),
         "ModelNew normalises with the running statistics whatever the mode; a module in training mode, as the reference is run, uses "

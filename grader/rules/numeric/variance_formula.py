@@ -20,7 +20,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         or "unbiased=False" in reference.text
         or "correction=0" in reference.text
     )
-    wrong = bool(context.seen("mismatch", "probe"))
+    wrong = bool(context.evidence_of("mismatch", "probe"))
     for unit in source.cuda:
         for function in unit.functions:
             for part in walk(function.code) if function.runs != "host" else ():

@@ -22,7 +22,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for launch in launches(source):
         kernel, given = launch.kernel, launch.arguments
         sized = {n for n in kernel.constants & set(given) if _is_measured(source, launch, n)}
-        names = [one for one in kernel.node.args.args if one.arg in sized - _needed(kernel)]
+        names = [
+            one for one in kernel.node.args.args if one.arg in sized - _names_of_shapes(kernel)
+        ]
         if names:
             said = ", ".join(f"`{one.arg}`" for one in names)
             edits = [replace(source, one, one.arg) for one in names]
@@ -44,7 +46,7 @@ def _is_measured(source: Source, launch: Launch, name: str) -> bool:
     return any(MEASURED.search(one) for one in texts) and not any(map(FEW.search, texts))
 
 
-def _needed(kernel: Kernel) -> frozenset[str]:
+def _names_of_shapes(kernel: Kernel) -> frozenset[str]:
     """Return the names on which a kernel's shapes, or conditions of its text, rest."""
     needed: list[ast.expr] = [*kernel.calls(*SHAPES)]
     needed += [node.iter for node in ast.walk(kernel.node) if isinstance(node, ast.For)]

@@ -13,7 +13,7 @@ from grader.source.analysis.reduction_steps import (
     shuffle_in,
 )
 from grader.source.analysis.reduction_suspects import suspects
-from grader.source.analysis.warp_steps import is_unjoined, kept, warp_steps
+from grader.source.analysis.warp_steps import is_unjoined, place_of_own_total, warp_steps
 from grader.source.cpp import Assign, Declare, Name, Number, walk
 from grader.source.cpp_reading import assigned_in
 from grader.source.nodes import names_in
@@ -46,7 +46,9 @@ def _of_warps(case: Case) -> Iterator[Finding]:
             kernels=(case.kernel,),
             fixes=join_warps(steps),
         )
-    for step, use in [(one, at) for one in steps if (at := kept(one)) is not None][:1]:
+    for step, use in [(one, at) for one in steps if (at := place_of_own_total(one)) is not None][
+        :1
+    ]:
         yield RULE.finding(
             case.place(step.call or step.exchange),
             f"after line {case.line(step.call or step.exchange)} only the first lane holds the reduced value, but line {case.line(use)} lets "
@@ -64,7 +66,7 @@ def _is_wrong(context: Context) -> bool:
 
 def _with_result(findings: Iterable[Finding], context: Context) -> Iterator[Finding]:
     """Attach the wrong result's pattern to a finding on the text; alone it proves no line."""
-    seen = tuple(item for item in context.seen("mismatch", "probe") if item.code in CODES)
+    seen = tuple(item for item in context.evidence_of("mismatch", "probe") if item.code in CODES)
     for finding in findings:
         yield finding.model_copy(update={"evidence": (*finding.evidence, *seen)})
 

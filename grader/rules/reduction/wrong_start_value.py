@@ -58,7 +58,7 @@ def _accumulator(
     for fold, operand in every:
         if fold in signs:  # a further fold merges parts of the same values
             continue
-        wrong = _wrong(fold, _plain(start.init), _declared_as(function, operand))
+        wrong = _wrong_start(fold, _plain(start.init), _declared_as(function, operand))
         if wrong:
             kind, good, effect = NEUTRAL[fold]
             node = start.init.node
@@ -92,7 +92,7 @@ def _plain(expr: cpp.Expr) -> cpp.Expr:
     return expr
 
 
-def _wrong(fold: str, value: cpp.Expr, operand: cpp.Expr) -> str:
+def _wrong_start(fold: str, value: cpp.Expr, operand: cpp.Expr) -> str:
     """Return words for a start that is wrong for the fold; empty where it is neutral."""
     if isinstance(value, cpp.Name) and fold == "max" and value.id in SMALLEST:
         return f"{value.id}, the smallest positive number"

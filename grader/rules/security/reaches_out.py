@@ -40,13 +40,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _effects(source: Source, code: PythonCode) -> Iterator[Finding]:
     for name, call in code.calls:
-        done = _what(code, name, call) if not code.in_main_guard(call) else None
+        done = _grade_call(code, name, call) if not code.in_main_guard(call) else None
         if done is not None:
             said = f"{code.text(call.func)}(...) {done[1]}"
             yield RULE.finding(source.place(call), said, severity=done[0])
 
 
-def _what(code: PythonCode, name: str, call: ast.Call) -> tuple[Severity, str] | None:
+def _grade_call(code: PythonCode, name: str, call: ast.Call) -> tuple[Severity, str] | None:
     """Return the severity and effect of a call; None for a harmless one."""
     found = [what for what, prefixes in BEGINS.items() if name.startswith(prefixes)]
     found += [what for what, names in CALLS.items() if name in names]
@@ -100,7 +100,7 @@ def _native_effects(unit: Unit) -> Iterator[Finding]:
 def _imported_functions(source: Source, context: Context) -> Iterator[Finding]:
     """Report functions that the built extension calls but its text does not, and those that it defines in CUDA's place."""
     called = {call.name for unit in source.units for call in unit.calls} & IN_EXTENSION
-    for item in context.seen("link"):
+    for item in context.evidence_of("link"):
         name = item.details.name if isinstance(item.details, LinkedName) else ""
         hidden = name.lstrip("_").removeprefix("libc_") not in called
         said = ""

@@ -83,11 +83,13 @@ class Known:
 def read_launches(told: JsonValue) -> tuple[Launched, ...]:
     """Return the launches that a guest reports."""
     found = fields.entries(fields.as_mapping(told).get("launches"), MOST_LAUNCHES)
-    return tuple(map(_launched, found))
+    return tuple(map(_read_launch, found))
 
 
-def _launched(one: dict[str, JsonValue]) -> Launched:
-    sizes, values = (tuple(map(fields.whole, _list(one[name]))) for name in ("sizes", "values"))
+def _read_launch(one: dict[str, JsonValue]) -> Launched:
+    sizes, values = (
+        tuple(map(fields.whole_number, _list(one[name]))) for name in ("sizes", "values")
+    )
     memory = tuple(int(n) if isinstance(n, int) else -2 for n in _list(one.get("memory")))
     short = min(len(sizes), len(values), len(memory))
     name = fields.text(one.get("kernel"), 4000)
@@ -105,7 +107,8 @@ def read_tensors(told: JsonValue) -> tuple[Known, ...]:
     found = fields.entries(fields.as_mapping(told).get("tensors"), 64)
     return tuple(
         Known(
-            fields.text(one.get("name"), 200), tuple(map(fields.whole, _list(one.get("shape"))))[:8]
+            fields.text(one.get("name"), 200),
+            tuple(map(fields.whole_number, _list(one.get("shape"))))[:8],
         )
         for one in found
     )
@@ -184,23 +187,23 @@ class _Exchange:
         for alike in (pointers, others):
             for a, b in combinations(alike, 2):
                 if launch.values[a] != launch.values[b] and launch.sizes[a] == launch.sizes[b]:
-                    both = (self._from(a, self.number, b), self._from(b, self.number, a))
-                    yield self._changed((a, b), PassedArgument(b), both, 0)
+                    both = (self._take_from(a, self.number, b), self._take_from(b, self.number, a))
+                    yield self._exchange((a, b), PassedArgument(b), both, 0)
             for a, b in permutations(alike, 2):
                 if launch.values[a] != launch.values[b] and launch.sizes[a] == launch.sizes[b]:
-                    taken = (self._from(a, self.number, b),)
+                    taken = (self._take_from(a, self.number, b),)
                     prior = 0 if alike is pointers else 1
-                    yield self._changed((a,), PassedArgument(b), taken, prior)
+                    yield self._exchange((a,), PassedArgument(b), taken, prior)
         for n in pointers:
             yield from self._of_other_launches(launch, n)
-            yield from self._known(launch, n)
+            yield from self._known_tensors(launch, n)
 
-    def _changed(
+    def _exchange(
         self, what: Sequence[int], after: Passed, given: Sequence[Given], prior: int
     ) -> Change:
         return _change(self.number, self.launches[self.number], what, after, given, prior)
 
-    def _from(self, n: int, launch: int, other: int) -> Given:
+    def _take_from(self, n: int, launch: int, other: int) -> Given:
         return (self.number, n, launch, other, 0)
 
     def _of_other_launches(self, launch: Launched, n: int) -> Iterator[Change]:
@@ -209,22 +212,22 @@ class _Exchange:
             for m in other.pointers:
                 if other.memory[m] == -1 and other.values[m] not in launch.values:
                     passed = PassedArgument(m, launch=earlier)
-                    yield self._changed((n,), passed, (self._from(n, earlier, m),), 0)
+                    yield self._exchange((n,), passed, (self._take_from(n, earlier, m),), 0)
 
-    def _known(self, launch: Launched, n: int) -> Iterator[Change]:
+    def _known_tensors(self, launch: Launched, n: int) -> Iterator[Change]:
         own = launch.memory[n]
         for at, tensor in enumerate(self.tensors):
             dims = tuple(range(len(tensor.shape)))
             if at != own:
                 passed = PassedTensor(tensor.name)
-                yield self._changed((n,), passed, (self._laid_out(n, at, dims),), 0)
+                yield self._exchange((n,), passed, (self._laid_out(n, at, dims),), 0)
             if own not in (-1, at) or len(dims) > MOST_DIMS:
                 continue
             for a, b in combinations(dims, 2):
                 order = tuple({a: b, b: a}.get(dim, dim) for dim in dims)
                 laid_out = (self._laid_out(n, at, order),)
                 turned = PassedTensor(tensor.name, (a, b))
-                yield self._changed((n,), turned, laid_out, 0 if own == -1 else 1)
+                yield self._exchange((n,), turned, laid_out, 0 if own == -1 else 1)
 
     def _laid_out(self, n: int, tensor: int, order: tuple[int, ...]) -> Given:
         return (self.number, n, OWN, 0, (tensor, *order))
@@ -276,13 +279,13 @@ def _floats(
     for given, functions, prior in known:
         for of, x in given.items():
             for formula, function in functions.items():
-                value = _applied(function, x)
+                value = _apply_formula(function, x)
                 if value is not None and value != own:
                     bits = (_value(number, n, float_bits(value)),)
                     yield _change(number, launch, (n,), PassedNumber(formula, of), bits, prior)
 
 
-def _applied(function: Callable[[float], float], x: float) -> float | None:
+def _apply_formula(function: Callable[[float], float], x: float) -> float | None:
     try:
         value = function(x)
     except (ValueError, ArithmeticError):

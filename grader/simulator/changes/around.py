@@ -20,7 +20,7 @@ from grader.simulator.changes.forms import (
     Step,
     around_float,
     operation,
-    shown,
+    show_constant,
 )
 from grader.simulator.changes.register_kinds import base
 from grader.simulator.changes.sites import MOST_FACTORS, Site, Sites, leaf_of, with_operand
@@ -38,7 +38,7 @@ class Around(Sites):
         """Yield changes of a value by one more operator, the latest places first."""
         for value, places in sorted(self._uses(), key=lambda use: -use[1][0][0]):
             if value.kind == "float" and base(self._code[places[0][0]]) == "mov":
-                yield from self._scaled(value, places)
+                yield from self._scale(value, places)
                 yield from self._around_with_others(value, places)
                 yield from self._scaled_by_sizes(value, places)
             elif value.kind == "float":
@@ -56,9 +56,9 @@ class Around(Sites):
             made = [at for register in value.registers for at in self._values.set_at(register)]
             whole = len(made) == len(value.registers) and self._values.is_of_source(made[0])
             if value.kind == "float" and not value.simple and whole and len(lines) > 1:
-                yield from self._made(value, made)
+                yield from self._steps_where_made(value, made)
 
-    def _made(self, value: Value, places: list[int]) -> Iterator[Change]:
+    def _steps_where_made(self, value: Value, places: list[int]) -> Iterator[Change]:
         f32 = spare(self._values.function, 32)
         for done, steps in around_float(f32):
             yield self._with_step(value, places, done, steps)
@@ -86,19 +86,21 @@ class Around(Sites):
     def _around_float(self, value: Value, places: list[Site]) -> Iterator[Change]:
         f32 = spare(self._values.function, 32)
         for done, steps in around_float(f32):
-            yield self._wrapped(value, places, done, steps)
-        yield from self._scaled(value, places)
+            yield self._wrap(value, places, done, steps)
+        yield from self._scale(value, places)
         yield from self._around_with_others(value, places)
         yield from self._scaled_by_sizes(value, places)
 
-    def _scaled(self, value: Value, places: list[Site]) -> Iterator[Change]:
+    def _scale(self, value: Value, places: list[Site]) -> Iterator[Change]:
         """Yield changes of a value by a factor that is a number."""
         f32 = spare(self._values.function, 32)
         own = (bits for bits in self._own[:MOST_FACTORS] if bits not in NO_FACTOR)
         for bits in dict.fromkeys((*HALVES, *own)):
             number = Operand("f32", bits)
             scaled: Step = ("mul.f32", (f32, SUBJECT, number))
-            yield self._wrapped(value, places, Operation("mul", "f32", shown(number)), (scaled,))
+            yield self._wrap(
+                value, places, Operation("mul", "f32", show_constant(number)), (scaled,)
+            )
 
     def _where(self, value: Value, places: list[Site]) -> Iterator[Change]:
         """Yield changes that mask a value by a condition or its negation."""
@@ -108,8 +110,8 @@ class Around(Sites):
                 filler = Operand("f32", bits)
                 for word, sides in (("if", (SUBJECT, filler)), ("unless", (filler, SUBJECT))):
                     steps: tuple[Step, ...] = (("selp.f32", (f32, *sides, truth)),)
-                    done = Operation(word, "f32", shown(filler), (truth.name,))
-                    yield self._wrapped(value, places, done, steps)
+                    done = Operation(word, "f32", show_constant(filler), (truth.name,))
+                    yield self._wrap(value, places, done, steps)
 
     def _around_with_others(self, value: Value, places: list[Site]) -> Iterator[Change]:
         f32 = spare(self._values.function, 32)
@@ -117,13 +119,13 @@ class Around(Sites):
         for other in (*near, *(one for one in self._values.unread if one.kind == "int")):
             for opcode in FLOAT_OPERATORS[:4]:
                 steps = ((opcode, (f32, SUBJECT, other)),)
-                done = operation(opcode, values=(self._values.told(other),))
-                yield self._wrapped(value, places, done, steps, other)
+                done = operation(opcode, values=(self._values.name_of(other),))
+                yield self._wrap(value, places, done, steps, other)
 
     def _scaled_by_sizes(self, value: Value, places: list[Site]) -> Iterator[Change]:
         for other in self._sizes(places):
             for done, steps in self._scalings(other):
-                yield self._wrapped(value, places, done, steps)
+                yield self._wrap(value, places, done, steps)
 
     def _sizes(self, places: list[Site]) -> list[Value]:
         """Return the whole numbers by which a float could be scaled."""
@@ -144,11 +146,11 @@ class Around(Sites):
         s32 = spare(self._values.function, 32)
         for number in (1, -1):
             steps: tuple[Step, ...] = (("add.s32", (s32, SUBJECT, Operand("int", number))),)
-            yield self._wrapped(value, places, Operation("add", "int", str(number)), steps)
+            yield self._wrap(value, places, Operation("add", "int", str(number)), steps)
         for other in self._ints(places):
             for opcode in INT_OPERATORS[:5]:
                 steps = ((opcode, (s32, SUBJECT, other)),)
-                yield self._wrapped(value, places, operation(opcode, values=(other.name,)), steps)
+                yield self._wrap(value, places, operation(opcode, values=(other.name,)), steps)
         yield from self._offset(value, places)
 
     def _offset(self, value: Value, places: list[Site]) -> Iterator[Change]:
@@ -159,24 +161,24 @@ class Around(Sites):
         for index, size in product(indices, sizes):
             steps: tuple[Step, ...] = (("mad.lo.s32", (s32, index, size, SUBJECT)),)
             done = operation("mad.lo.s32", values=(index.name, size.name))
-            yield self._wrapped(value, places, done, steps)
+            yield self._wrap(value, places, done, steps)
 
     def _around_wide(self, value: Value, places: list[Site]) -> Iterator[Change]:
         s64, temporary = (spare(self._values.function, 64, n) for n in (0, 1))
         for number in (1, -1):
             steps: tuple[Step, ...] = (("add.s64", (s64, SUBJECT, Operand("int", number))),)
-            yield self._wrapped(value, places, Operation("add", "int", str(number)), steps)
+            yield self._wrap(value, places, Operation("add", "int", str(number)), steps)
         for other in self._ints(places):
             widened: Step = ("cvt.s64.s32", (temporary, other))
             for opcode in WIDE_OPERATORS[:5]:
                 steps = (widened, (opcode, (s64, SUBJECT, temporary)))
-                yield self._wrapped(value, places, operation(opcode, values=(other.name,)), steps)
+                yield self._wrap(value, places, operation(opcode, values=(other.name,)), steps)
 
     def _copy(self, value: Value, other: Value, register: int) -> int:
         nth = value.registers.index(register) if register in value.registers else 0
         return other.registers[nth * len(other.registers) // len(value.registers)]
 
-    def _wrapped(
+    def _wrap(
         self,
         value: Value,
         places: list[Site],
@@ -193,7 +195,7 @@ class Around(Sites):
             made = [*(other.unread if other else ()), *made]
             edits[at] = (*(before or made), with_operand(old, path, made[-1].operands[0]))
         changed = tuple((at, edits[at]) for at in sorted(edits))
-        added = OneMoreStep(self._values.told(value), done)
+        added = OneMoreStep(self._values.name_of(value), done)
         prior = 0 if other and other.unread else self._prior_of(value, added)
         return self._change(places[0][0], added, changed, prior, other)
 

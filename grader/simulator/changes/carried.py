@@ -21,7 +21,7 @@ def carried_changes(
     for (begun, made), copies in _copies(values).items():
         where = places[values.function.instructions[copies[0]].location][0] or _file(values, places)
         for name in _OPERATORS:
-            edits: Edits = tuple((at, (_kept(values, at, f"{name}.f32"),)) for at in copies)
+            edits: Edits = tuple((at, (_add_to_old(values, at, f"{name}.f32"),)) for at in copies)
             added = AddedToOld(KernelValue("line", begun), Operation(name, "f32"))
             yield Change(where, made, added, program, values.function.number, edits)
 
@@ -48,7 +48,7 @@ def _copies(values: Values) -> dict[tuple[int, int], list[int]]:
     return found
 
 
-def _kept(values: Values, at: int, opcode: str) -> Instruction:
+def _add_to_old(values: Values, at: int, opcode: str) -> Instruction:
     copy = values.function.instructions[at]
     own, new = copy.operands
     return Instruction(opcode, (own, Operand("reg", own.value), new), copy.guard, copy.location)

@@ -96,7 +96,7 @@ class Request:
     clean: bool = False
     """Whether results are discarded where a run shows another defect, such as an access out of bounds."""
 
-    def told(self, sample: Sequence[Sequence[int] | None], seconds: float) -> JsonValue:
+    def to_guest(self, sample: Sequence[Sequence[int] | None], seconds: float) -> JsonValue:
         """Return the request for `grader.guest.changes`; `sample` are the compared elements of each output."""
         pools = [Pool(code) if code else None for code in self.codes]
         functions = {
@@ -106,7 +106,7 @@ class Request:
             for function in (code.functions[one.function],)
         }
         words = {
-            at: [_known(pools[at[0]]).words(i) for i in function.instructions]
+            at: [_known_pool(pools[at[0]]).words(i) for i in function.instructions]
             for at, function in functions.items()
         }
         statements = list(dict.fromkeys(one.text.whole for one in self.changes if one.text))
@@ -114,13 +114,13 @@ class Request:
             {"settings": [[name, str(value)]]} for name, value in self.probes
         ]
         changes: list[JsonValue] = [
-            {"given": _told(one.given)}
+            {"given": _tell_given(one.given)}
             if one.given
             else _told_text(one.text, statements)
             if one.text
             else {
                 "code": f"{one.program}.{one.function}",
-                "edits": _tell_edits(one, _known(pools[one.program])),
+                "edits": _tell_edits(one, _known_pool(pools[one.program])),
             }
             for one in self.changes
         ]
@@ -142,7 +142,7 @@ class Request:
         }
 
 
-def _told(given: tuple[Given, ...]) -> list[JsonValue]:
+def _tell_given(given: tuple[Given, ...]) -> list[JsonValue]:
     return [[list(part) if isinstance(part, tuple) else part for part in one] for one in given]
 
 
@@ -152,7 +152,7 @@ def _told_text(edited: Edited, statements: list[tuple[int, str]]) -> JsonValue:
     return {"text": {"statement": number, **at, "constructs": edited.constructs}}
 
 
-def _known(pool: Pool | None) -> Pool:
+def _known_pool(pool: Pool | None) -> Pool:
     if pool is None:
         raise ValueError("a change of a program that was not read")
     return pool

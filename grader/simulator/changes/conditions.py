@@ -30,18 +30,18 @@ class Conditions(Sites):
             if self._compares(instruction) and self._values.lines[at] and site not in told:
                 told.add(site)
                 places = [n for n, _ in enumerate(self._code) if self._values.site(n) == site]
-                yield from self._more(places)
+                yield from self._second_conditions(places)
 
     def _compares(self, instruction: Instruction) -> bool:
         result = instruction.operands[:1]
         alone = bool(result) and result[0].kind == "reg"
         return alone and base(instruction) == "setp" and instruction.opcode.endswith(("s32", "u32"))
 
-    def _more(self, places: list[int]) -> Iterator[Change]:
+    def _second_conditions(self, places: list[int]) -> Iterator[Change]:
         for left, right in product(self._near(places[0]), repeat=2):
             if left.key != right.key and not (left.simple and right.argument is None):
                 for joined, compared in _MORE:
-                    yield self._joined(places, left, right, joined, compared)
+                    yield self._join_conditions(places, left, right, joined, compared)
 
     def _near(self, at: int) -> list[Value]:
         """Return the named integers before a place, those of the nearest lines first."""
@@ -53,18 +53,18 @@ class Conditions(Sites):
         ]
         return sorted(found, key=lambda one: (self._distance(one, line), -one.first))[:MOST]
 
-    def _joined(
+    def _join_conditions(
         self, places: list[int], left: Value, right: Value, joined: str, compared: str
     ) -> Change:
         edits: Edits = tuple(
-            (at, self._with(at, left, right, joined, compared, n, len(places)))
+            (at, self._with_second(at, left, right, joined, compared, n, len(places)))
             for n, at in enumerate(places)
         )
-        told = self._values.told
+        told = self._values.name_of
         second = SecondCondition(told(left), Operation(compared, "s32", values=(told(right),)))
         return self._change(places[0], second, edits, _PRIOR, right)
 
-    def _with(
+    def _with_second(
         self, at: int, left: Value, right: Value, joined: str, compared: str, n: int, of: int
     ) -> tuple[Instruction, ...]:
         """Return a comparison and the second one, joined in its result."""

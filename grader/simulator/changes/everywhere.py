@@ -28,11 +28,11 @@ def changes_everywhere(single: Sequence[Change]) -> Iterator[Change]:
         if isinstance(change.changed, REPEATED):
             alike[without_counts(change.changed)].setdefault(change.line, change)
     for by_line in alike.values():
-        if 1 < len(by_line) <= MOST_LINES and (joined := _joined([*by_line.values()])):
+        if 1 < len(by_line) <= MOST_LINES and (joined := _join_lines([*by_line.values()])):
             yield joined
 
 
-def _joined(changes: Sequence[Change]) -> Change | None:
+def _join_lines(changes: Sequence[Change]) -> Change | None:
     """Return the changes as one; None where they change the same instructions."""
     edits: dict[int, tuple[Instruction, ...]] = {}
     for change in changes:

@@ -57,12 +57,12 @@ class ExchangedSteps(Sites):
     def _of_places(self, places: list[int]) -> Iterator[Change]:
         for side in range(1, len(self._code[places[0]].operands)):
             for path in self._paths(places[0], side):
-                made = [self._moved(at, side, path) for at in places]
+                made = [self._move_step(at, side, path) for at in places]
                 if all(made):
                     edits: Edits = tuple((at, one) for at, one in zip(places, made, strict=True))
-                    yield self._named(places[0], path, edits)
+                    yield self._named_change(places[0], path, edits)
 
-    def _named(self, at: int, path: _Path, edits: Edits) -> Change:
+    def _named_change(self, at: int, path: _Path, edits: Edits) -> Change:
         moved, first = (operation(self._code[n].opcode) for n in (at, path.steps[-1]))
         first = replace(first, name="add") if first.name == "fma" else first  # a product stays one
         prior = min(_PRIOR + len(path.steps) - 1, 3)
@@ -100,7 +100,7 @@ class ExchangedSteps(Sites):
         alike = self._code[set_at[0]].opcode.rpartition(".")[2] == self._code[at].opcode.rpartition(".")[2]  # fmt: skip
         return set_at[0] if alike else None
 
-    def _moved(self, at: int, side: int, path: _Path) -> tuple[Instruction, ...]:
+    def _move_step(self, at: int, side: int, path: _Path) -> tuple[Instruction, ...]:
         """Return a step and those before it in their new order; nothing where a copy of the place is made otherwise."""
         steps = self._alike(at, side, path)
         if steps is None:
@@ -110,18 +110,18 @@ class ExchangedSteps(Sites):
         sides = (1, 2) if path.both else (path.operands[-1],)
         made = [
             replace(
-                _with(own, side, first.operands[n]),
-                operands=(into, *_with(own, side, first.operands[n]).operands[1:]),
+                _with_side(own, side, first.operands[n]),
+                operands=(into, *_with_side(own, side, first.operands[n]).operands[1:]),
             )
             for n, into in zip(sides, new, strict=False)
         ]
         again = first
         for n, into in zip(sides, new, strict=False):
-            again = _with(again, n, into)
+            again = _with_side(again, n, into)
         result = own.operands[0]
         for step, operand in zip(reversed(steps[:-1]), reversed(path.operands[:-1]), strict=True):
             made.append(_into(again, new[0], own.location))
-            again = _with(self._code[step], operand, new[0])
+            again = _with_side(self._code[step], operand, new[0])
         return (*made, _into(again, result, own.location))
 
     def _alike(self, at: int, side: int, path: _Path) -> tuple[int, ...] | None:
@@ -136,7 +136,7 @@ class ExchangedSteps(Sites):
         return tuple(found)
 
 
-def _with(instruction: Instruction, side: int, operand: Operand) -> Instruction:
+def _with_side(instruction: Instruction, side: int, operand: Operand) -> Instruction:
     operands = instruction.operands
     return replace(instruction, operands=(*operands[:side], operand, *operands[side + 1 :]))
 

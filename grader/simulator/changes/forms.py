@@ -75,7 +75,7 @@ NO_FACTOR = frozenset(map(float_bits, (0.0, 1.0, float("inf"), float("-inf"))))
 PLAIN = frozenset(map(float_bits, (0.0, 1.0, 2.0, 0.5, float("inf"))))
 
 
-def shown(operand: Operand) -> str:
+def show_constant(operand: Operand) -> str:
     """Return a constant as written in source code."""
     if operand.kind == "f32":
         return f"{float_of(operand.value):.7g}"
@@ -152,8 +152,8 @@ def _of_ints(instruction: Instruction) -> Iterator[tuple[Part, Form]]:
             yield "exchanged operands", (("", (0, 2, 1)),)
     elif name == "shl" and instruction.operands[-1].kind == "int":
         power = Operand("int", 1 << (instruction.operands[-1].value & 31))
-        yield "first operand", ((f"mov.{_moved(kind)}", (0, 1)),)
-        yield "second operand", ((f"mov.{_moved(kind)}", (0, power)),)
+        yield "first operand", ((f"mov.{_type_of_move(kind)}", (0, 1)),)
+        yield "second operand", ((f"mov.{_type_of_move(kind)}", (0, power)),)
 
 
 def _parts(kind: str, product: str) -> Iterator[tuple[Part, Form]]:
@@ -161,15 +161,15 @@ def _parts(kind: str, product: str) -> Iterator[tuple[Part, Form]]:
     yield "all but the sum", ((product, (0, 1, 2)),)
     yield "all but a factor", ((f"add.{kind}", (0, 1, 3)),)
     yield "all but the other factor", ((f"add.{kind}", (0, 2, 3)),)
-    yield "all but the product", ((f"mov.{_moved(kind)}", (0, 3)),)
+    yield "all but the product", ((f"mov.{_type_of_move(kind)}", (0, 3)),)
 
 
 def _one_of_two(kind: str) -> Iterator[tuple[Part, Form]]:
-    yield "first operand", ((f"mov.{_moved(kind)}", (0, 1)),)
-    yield "second operand", ((f"mov.{_moved(kind)}", (0, 2)),)
+    yield "first operand", ((f"mov.{_type_of_move(kind)}", (0, 1)),)
+    yield "second operand", ((f"mov.{_type_of_move(kind)}", (0, 2)),)
 
 
-def _moved(kind: str) -> str:
+def _type_of_move(kind: str) -> str:
     return kind if kind == "f32" else f"b{kind[1:]}"
 
 

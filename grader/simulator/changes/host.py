@@ -44,7 +44,9 @@ def host_changes(code: str, reference: str) -> Iterator[Change]:
         single = list(host.forms(statement))
         made += [host.change(statement, form) for form in single]
         alike = alike_forms(source.module, single)
-        made += [_joined([host.change(statement, one) for one in several]) for several in alike]
+        made += [
+            _join_places([host.change(statement, one) for one in several]) for several in alike
+        ]
     apart = {(one.text, one.key): one for one in made if one.changed.before != one.changed.after}
     yield from islice(sorted(apart.values(), key=lambda one: one.prior), MOST)
 
@@ -89,7 +91,7 @@ def _change(
     return Change("", line, other, -1, -1, (), prior, text=edited)
 
 
-def _joined(changes: Sequence[Change]) -> Change:
+def _join_places(changes: Sequence[Change]) -> Change:
     """Return changes of several places of a statement as one."""
     changes = sorted(changes, key=lambda one: one.text.start if one.text else 0)
     texts = [one.text for one in changes if one.text]

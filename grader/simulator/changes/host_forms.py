@@ -106,7 +106,7 @@ def forms(node: ast.expr, written: Written, known: Sequence[float]) -> Iterator[
             yield node, node, f"{written(b)} if {written(test)} else {written(a)}", 1
             yield from ((node, node, written(one), 1) for one in (a, b))
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            yield from _reordered(parts, written)
+            yield from _reorder_parts(parts, written)
         case ast.Call():
             yield from _calls(node, written)
         case ast.Attribute(value=inner, attr="T" | "mT"):
@@ -118,7 +118,7 @@ def around(value: ast.expr, written: Written, tensors: Sequence[str] | None) -> 
 
     `tensors` are those whose sizes it could lack; None: it is a number.
     """
-    text, whole = written(value), _grouped(value, written)
+    text, whole = written(value), _in_parentheses(value, written)
     steps = OF_NUMBERS if tensors is None else STEPS
     for step in (*steps, *(f"{{}} / {name}.{size}" for name in tensors or () for size in SIZES)):
         yield value, value, step.replace("{}", whole), 1
@@ -132,7 +132,7 @@ def around(value: ast.expr, written: Written, tensors: Sequence[str] | None) -> 
 def _around_operand(operand: ast.expr, written: Written) -> Iterator[Form]:
     """Yield an operand with one more step; numbers have none."""
     if not isinstance(operand, ast.Constant):
-        text = _grouped(operand, written)
+        text = _in_parentheses(operand, written)
         yield from ((operand, operand, step.replace("{}", text), 2) for step in OF_OPERANDS)
 
 
@@ -170,16 +170,16 @@ def _operations(node: ast.BinOp, written: Written) -> Iterator[str]:
         yield f"{left} {sign} {right}"
     if own in {"-", "/", "//", "%", "**", "@"}:
         yield f"{right} {own} {left}"
-    yield from (_grouped(side, written) for side in (node.left, node.right))
+    yield from (_in_parentheses(side, written) for side in (node.left, node.right))
 
 
-def _grouped(node: ast.expr, written: Written) -> str:
+def _in_parentheses(node: ast.expr, written: Written) -> str:
     """Return an expression in parentheses if it needs them as an operand."""
     bare = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant)
     return written(node) if bare else f"({written(node)})"
 
 
-def _reordered(parts: Sequence[ast.expr], written: Written) -> Iterator[Form]:
+def _reorder_parts(parts: Sequence[ast.expr], written: Written) -> Iterator[Form]:
     """Yield a sequence with two parts exchanged, or with all parts rotated by one."""
     plain = [one for one in parts if not isinstance(one, ast.Starred)]
     if not 1 < len(plain) <= MOST_ORDERED or len(plain) < len(parts):
@@ -198,7 +198,7 @@ def _reordered(parts: Sequence[ast.expr], written: Written) -> Iterator[Form]:
 def _calls(node: ast.Call, written: Written) -> Iterator[Form]:
     if isinstance(node.func, ast.Subscript):  # a launch, whose arguments are exchanged elsewhere
         return
-    yield from _reordered(node.args, written)
+    yield from _reorder_parts(node.args, written)
     if not isinstance(node.func, ast.Attribute):
         return
     name, of = node.func.attr, node.func.value
@@ -208,7 +208,9 @@ def _calls(node: ast.Call, written: Written) -> Iterator[Form]:
             if other != name:
                 yield node, node, f"{written(of)}.{other}{head}", 0
     if name in MAKERS:
-        yield from ((node, node, text, 0) for text in _filled(node, name, written(of), written))
+        yield from (
+            (node, node, text, 0) for text in _fill_infinite(node, name, written(of), written)
+        )
     elif name not in MEASURES:
         if name in RESHAPES and len(node.args) == MATRIX:
             yield from ((node, node, f"{written(of)}.{turned}", 0) for turned in TURNED)
@@ -218,10 +220,12 @@ def _calls(node: ast.Call, written: Written) -> Iterator[Form]:
     if name == "numel":
         yield from ((node, node, f"{written(of)}.shape[{dim}]", 0) for dim in (0, 1, -1))
     if name == "repeat":
-        yield from ((node, node, text, 0) for text in _interleaved(node, written(of), written))
+        yield from (
+            (node, node, text, 0) for text in _interleave_repeats(node, written(of), written)
+        )
 
 
-def _filled(node: ast.Call, name: str, of: str, written: Written) -> Iterator[str]:
+def _fill_infinite(node: ast.Call, name: str, of: str, written: Written) -> Iterator[str]:
     """Yield a new tensor filled with infinity."""
     plain = [written(one) for one in node.args]
     if not plain:
@@ -233,7 +237,7 @@ def _filled(node: ast.Call, name: str, of: str, written: Written) -> Iterator[st
         yield f"{of}.{full}({', '.join([shape, value, *named])})"
 
 
-def _interleaved(node: ast.Call, of: str, written: Written) -> Iterator[str]:
+def _interleave_repeats(node: ast.Call, of: str, written: Written) -> Iterator[str]:
     """Yield `repeat_interleave` where the whole is repeated."""
     often = [
         (dim, one)

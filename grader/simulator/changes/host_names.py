@@ -27,7 +27,7 @@ def alike_names(function: ast.FunctionDef) -> Mapping[str, Sequence[str]]:
     for attribute in _read(function):
         objects[ast.unparse(attribute.value)].add(ast.unparse(attribute))
     groups = (numbers, names - numbers, *objects.values())
-    return {one: _others(one, group) for group in groups for one in group}
+    return {one: _other_names(one, group) for group in groups for one in group}
 
 
 def kept_settings(source: Source) -> Sequence[str]:
@@ -46,7 +46,7 @@ def _settings(source: Source) -> Iterator[str]:
                         yield f"{source.text(one)}.eps"
 
 
-def _others(name: str, group: Iterable[str]) -> list[str]:
+def _other_names(name: str, group: Iterable[str]) -> list[str]:
     return sorted(set(group) - {name})[:MOST]
 
 

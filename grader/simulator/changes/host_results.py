@@ -6,7 +6,7 @@ import ast
 import re
 
 from grader.simulator.changes.host_forms import MAKERS
-from grader.source.analysis.data_flow import assignments, bound
+from grader.source.analysis.data_flow import assignments, bound_names
 from grader.source.scopes import FunctionNode, dotted_name
 
 _SCALED = ("{} / ", "2 * {}", "{}.mean()", "{}.sum()")
@@ -27,7 +27,7 @@ def _is_made_by_kernel(function: FunctionNode, value: ast.AST) -> bool:
             given
             for node in ast.walk(function)
             if isinstance(node, ast.stmt)
-            for name, given in bound(node)
+            for name, given in bound_names(node)
             if name == value.id
         ]
         return bool(made) and all(_is_empty(one) or _is_answer(function, one) for one in made)

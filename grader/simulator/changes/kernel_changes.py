@@ -32,7 +32,7 @@ from grader.simulator.changes.forms import (
     operation,
     other_forms,
     other_opcodes,
-    shown,
+    show_constant,
 )
 from grader.simulator.changes.register_kinds import base, split
 from grader.simulator.changes.sites import (
@@ -140,7 +140,9 @@ class _Changed(Sites):
             share = Instruction("div.s32", (divisor, *of), 0, first.location)
             names = left.name, right.name
             for opcode in ("div.s32", "rem.s32"):
-                edits = tuple((at, (share, _by(self._code[at], opcode, divisor))) for at in places)
+                edits = tuple(
+                    (at, (share, _divide_by(self._code[at], opcode, divisor))) for at in places
+                )
                 quotient = OtherDivisor(operation(first.opcode), operation(opcode, values=names))
                 yield self._change(places[0], quotient, edits, 1)
 
@@ -152,7 +154,7 @@ class _Changed(Sites):
                 new = replace(operand, value=bits)
                 edits = tuple((at, (with_operand(self._code[at], (n,), new),)) for at in places)
                 prior = self._prior_of(operand, bits)
-                other = OtherConstant(shown(operand), shown(new))
+                other = OtherConstant(show_constant(operand), show_constant(new))
                 yield self._change(places[0], other, edits, prior)
             if operand.kind == "int" and self._fills(first):
                 yield from self._fillers(places, operand)
@@ -167,7 +169,7 @@ class _Changed(Sites):
         for bits in sorted({*PLAIN, float_bits(float("-inf"))} - {before.value}):
             new = replace(operand, value=bits)
             edits = tuple((at, (with_operand(self._code[at], (1,), new),)) for at in places)
-            other = OtherConstant(shown(before), shown(Operand("f32", bits)))
+            other = OtherConstant(show_constant(before), show_constant(Operand("f32", bits)))
             yield self._change(places[0], other, edits)
 
     def _prior_of(self, operand: Operand, bits: int) -> int:
@@ -198,7 +200,7 @@ class _Changed(Sites):
             yield self._change(places[0], FixedGuard(base(first), "never"), never)
         if base(first) == "selp":
             for n, side in enumerate(SIDES, 1):
-                edits = tuple((at, (_moved(self._code[at], n),)) for at in places)
+                edits = tuple((at, (_move_operand(self._code[at], n),)) for at in places)
                 yield self._change(places[0], FixedGuard("selp", side), edits)
 
     # Changes of operands.
@@ -207,14 +209,14 @@ class _Changed(Sites):
         """Yield changes of a value for another of its kind."""
         for value, places in self._uses():
             for n, other in enumerate(self._siblings(value, places)[:MOST_SIBLINGS]):
-                edits = self._exchanged(value, other, places)
+                edits = self._exchange_values(value, other, places)
                 copied = base(self._code[places[0][0]]) == "mov"  # not an expression of the source
                 seldom = n // LIKELY if not self._values.of_blocks else int(n >= LIKELY)
                 prior = 2 if copied else min(seldom, 2)
-                operand = OtherOperand(self._values.told(value), self._values.told(other))
+                operand = OtherOperand(self._values.name_of(value), self._values.name_of(other))
                 yield self._change(places[0][0], operand, edits, prior, other)
 
-    def _exchanged(self, value: Value, other: Value, places: list[Site]) -> Edits:
+    def _exchange_values(self, value: Value, other: Value, places: list[Site]) -> Edits:
         """Return the edits that replace each copy of a value by the matching copy of another."""
         edits: dict[int, Instruction] = {}
         for at, path in places:
@@ -231,7 +233,7 @@ class _Changed(Sites):
         return tuple((at, changed[at]) for at in sorted(changed))
 
 
-def _by(instruction: Instruction, opcode: str, divisor: Operand) -> Instruction:
+def _divide_by(instruction: Instruction, opcode: str, divisor: Operand) -> Instruction:
     return replace(instruction, opcode=opcode, operands=(*instruction.operands[:2], divisor))
 
 
@@ -247,7 +249,7 @@ def _form_of(instruction: Instruction, form: Form) -> tuple[Instruction, ...]:
     )
 
 
-def _moved(instruction: Instruction, source: int) -> Instruction:
+def _move_operand(instruction: Instruction, source: int) -> Instruction:
     operands = (instruction.operands[0], instruction.operands[source])
     return replace(
         instruction, opcode=f"mov.{instruction.opcode.rpartition('.')[2]}", operands=operands

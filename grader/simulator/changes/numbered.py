@@ -66,7 +66,7 @@ def _bits_in(change: Change, number: str) -> bool:
 
 
 def _with_bits(instruction: Instruction, old: int, new: int) -> Instruction:
-    def other(one: Operand) -> Operand:
+    def with_new(one: Operand) -> Operand:
         return replace(one, value=new) if one.kind == "f32" and one.value == old else one
 
-    return replace(instruction, operands=tuple(map(other, instruction.operands)))
+    return replace(instruction, operands=tuple(map(with_new, instruction.operands)))

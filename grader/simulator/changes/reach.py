@@ -69,7 +69,7 @@ class Reach:
         """Return, for each address argument, the positions that its accesses depend on, and their own."""
         found: dict[int, int] = {}
         for at, behind in self._accesses.items():
-            for argument in self._by(behind):
+            for argument in self._pointers_behind(behind):
                 found[argument] = found.get(argument, 0) | behind | 1 << at
         return found
 
@@ -78,7 +78,7 @@ class Reach:
         """Return, for each address argument, the positions of its accesses."""
         found: dict[int, int] = {}
         for at, behind in self._accesses.items():
-            for argument in self._by(behind):
+            for argument in self._pointers_behind(behind):
                 found[argument] = found.get(argument, 0) | 1 << at
         return found
 
@@ -89,7 +89,7 @@ class Reach:
         found = (at for at, i in enumerate(self._code) if _is_global(i))
         return {at: self.behind([*_address(self._code[at]), *guards[at]]) for at in found}
 
-    def _by(self, behind: int) -> Iterator[int]:
+    def _pointers_behind(self, behind: int) -> Iterator[int]:
         return (argument for argument, loaded in self._pointers.items() if behind & loaded)
 
     @cached_property

@@ -125,15 +125,15 @@ def leaf_of(instruction: Instruction, path: Path) -> Operand:
 def with_operand(instruction: Instruction, path: Path, new: Operand) -> Instruction:
     """Return an instruction with another operand at a place."""
     operands = instruction.operands
-    changed = _replaced(operands[path[0]], path[1:], new)
+    changed = _replace_leaf(operands[path[0]], path[1:], new)
     return replace(instruction, operands=(*operands[: path[0]], changed, *operands[path[0] + 1 :]))
 
 
-def _replaced(operand: Operand, path: Path, new: Operand) -> Operand:
+def _replace_leaf(operand: Operand, path: Path, new: Operand) -> Operand:
     if not path:
         return new
     n = path[0]
-    inner = _replaced(operand.items[n], path[1:], new)
+    inner = _replace_leaf(operand.items[n], path[1:], new)
     return replace(operand, items=(*operand.items[:n], inner, *operand.items[n + 1 :]))
 
 

@@ -78,7 +78,7 @@ def joined_changes(one: Change, other: Change, code: Sequence[Instruction]) -> C
     """Return two changes as one; None where both change the same operand."""
     edits = dict(one.edits)
     for at, new in other.edits:
-        merged = _merged(code[at], edits[at], new) if at in edits else new
+        merged = _merge_instructions(code[at], edits[at], new) if at in edits else new
         if merged is None:
             return None
         edits[at] = merged
@@ -87,7 +87,7 @@ def joined_changes(one: Change, other: Change, code: Sequence[Instruction]) -> C
     return replace(one, edits=tuple(sorted(edits.items())), prior=prior, also=also)
 
 
-def _merged(
+def _merge_instructions(
     old: Instruction, one: tuple[Instruction, ...], other: tuple[Instruction, ...]
 ) -> tuple[Instruction, ...] | None:
     """Return an instruction with the operands of both changes, and the inserted instructions before it."""

@@ -84,12 +84,15 @@ class Values(RegisterKinds):
         """Return a key that is equal for all registers of one value of the source."""
         places = self._set.get(register, [])
         if len(places) == 1:
-            return self._made(*places[0], depth)
+            return self._key_of_definition(*places[0], depth)
         if not self.of_blocks or depth < 1 or not places:
             return ("several", 0 if self.of_blocks else register)
-        return ("several", frozenset(self._made(at, path, depth - 1) for at, path in places))
+        return (
+            "several",
+            frozenset(self._key_of_definition(at, path, depth - 1) for at, path in places),
+        )
 
-    def _made(self, at: int, path: Path, depth: int) -> Key:
+    def _key_of_definition(self, at: int, path: Path, depth: int) -> Key:
         """Return a key of a register's definition; a thread's elements of one block are equal."""
         instruction = self.function.instructions[at]
         which = path[:1] if self.of_blocks else path
@@ -245,7 +248,7 @@ class Values(RegisterKinds):
         """Whether a value has a name in the source; others are parts of an expression."""
         return value.simple or (value.key in self.named and value.key[0] != "several")
 
-    def told(self, value: Value) -> KernelValue:
+    def name_of(self, value: Value) -> KernelValue:
         """Return which value it is, and whether the source has a name for it."""
         return value.name if self.has_name(value) else replace(value.name, named=False)
 

@@ -85,7 +85,7 @@ class Body:
             guarded = _GUARDED.match(text)
             if guarded is None:
                 raise ValueError(f"can't read {text[:60]!r}")
-            words = self._scope.named(guarded[2])
+            words = self._scope.words_of_name(guarded[2])
             if words is None or words[0] >> 28 != Token.REG:
                 raise ValueError(f"unknown predicate {guarded[2]}")
             guard = (words[0] + 1) << 1 | bool(guarded[1])

@@ -118,7 +118,7 @@ class Scope:
                 words = self.words(text)
             code.extend(words)
 
-    def named(self, name: str) -> tuple[int, ...] | None:
+    def words_of_name(self, name: str) -> tuple[int, ...] | None:
         """Return the words of a declared name, or None."""
         for level in range(len(self._levels) - 1, -1, -1):
             words = self._levels[level].get(name)
@@ -150,7 +150,7 @@ class Scope:
         if first == "!":
             words = self._read_words(text[1:].strip())
             return (Token.NOT << 28 | words[0] & 0xFFFFFFF,)
-        return self.named(text) or self._literal(text)
+        return self.words_of_name(text) or self._literal(text)
 
     def _literal(self, text: str) -> tuple[int, ...]:
         if text[:1] == "%":
@@ -159,7 +159,7 @@ class Scope:
             return (Token.INT << 28 | self._pool.constant(32),)
         total = _SUM.match(text)
         if total is not None:
-            base = self.named(total[1])
+            base = self.words_of_name(total[1])
             if base is not None and base[0] >> 28 == Token.VAR:
                 return (base[0], self._pool.constant(number(total[2] + total[3])))
         if text[:1].isdigit() or text[:1] in "+-.":

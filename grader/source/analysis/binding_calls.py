@@ -69,12 +69,12 @@ def wrong_calls(source: Source, context: Context) -> Iterator[WrongCall]:
         if not isinstance(made, ast.Attribute) or not known:
             continue
         if _from_extension(code, made.value, owners) and not _is_spread(call):
-            yield from _wrong(code, call, functions[made.attr], refusals(context))
+            yield from _wrong_call(code, call, functions[made.attr], refusals(context))
 
 
 def refusals(context: Context) -> tuple[Evidence, ...]:
     """Return pybind11's exceptions about arguments."""
-    raised = context.seen("python")
+    raised = context.evidence_of("python")
     return tuple(item for item in raised if "incompatible function arguments" in item.said)
 
 
@@ -116,7 +116,7 @@ def _from_extension(code: PythonCode, node: ast.AST, owners: set[str]) -> bool:
     )
 
 
-def _wrong(
+def _wrong_call(
     code: PythonCode, call: ast.Call, function: Function, evidence: tuple[Evidence, ...]
 ) -> Iterator[WrongCall]:
     """Yield the errors of one call."""

@@ -146,7 +146,7 @@ def assignments(function: ast.AST, name: str) -> list[ast.Assign]:
     ]
 
 
-def bound(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+def bound_names(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
     """Yield the names that a statement binds, each with its value; several names may be parts of one."""
     match node:
         case ast.Assign(targets=targets, value=value):
@@ -173,7 +173,9 @@ def _bound_names(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.e
 def last_value(function: ast.AST, name: str, before: int) -> tuple[ast.expr, int] | None:
     """Return the last value of a name before a line, and the line that sets it."""
     every = (node for node in nodes_under(function) if isinstance(node, ast.Assign) and node.lineno < before)  # fmt: skip
-    found = [(value, node.lineno) for node in every for one, value in bound(node) if one == name]
+    found = [
+        (value, node.lineno) for node in every for one, value in bound_names(node) if one == name
+    ]
     return max(found, key=lambda one: one[1], default=None)
 
 

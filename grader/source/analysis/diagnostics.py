@@ -48,7 +48,7 @@ def failures(context: Context, *kinds: str) -> tuple[Evidence, ...]:
     """Return the evidence of these kinds that stopped a build; warnings and later calls did not."""
     return tuple(
         item
-        for item in context.seen(*kinds)
+        for item in context.evidence_of(*kinds)
         if not (isinstance(item.details, ToolMessage) and item.details.warning)
         and "warning" not in item.code
         and item.code != "raised"
@@ -77,7 +77,7 @@ def confirming_errors(
     wanted, places, accepted = tuple(names), set(lines), set(kinds)
     found = list(errors(context))
     if run:
-        raised = (item for item in context.seen("python") if item.code == "raised")
+        raised = (item for item in context.evidence_of("python") if item.code == "raised")
         found += [(item, explain(diagnostic_text(item))) for item in raised]
     return tuple(
         item

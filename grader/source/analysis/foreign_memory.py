@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.source import Unit, nodes_under
-from grader.source.analysis.data_flow import bound
+from grader.source.analysis.data_flow import bound_names
 from grader.source.analysis.reaching import OTHER_PROCESSES, PROTECTION, SYSTEM_CALLS
 from grader.source.cpp import Call
 from grader.source.definitions import INDEX, definitions
@@ -66,7 +66,7 @@ def _counted_names(code: PythonCode) -> set[str]:
 def _number(code: PythonCode, node: ast.AST) -> int:
     """Return the integer value of an expression, directly or through its only assignment; -1 if none."""
     if isinstance(node, ast.Name):
-        every = (pair for one in code.of(ast.Assign) for pair in bound(one))
+        every = (pair for one in code.of(ast.Assign) for pair in bound_names(one))
         values = [value for name, value in every if name == node.id]
         node = values[0] if len(values) == 1 else node
     value = node.value if isinstance(node, ast.Constant) else None

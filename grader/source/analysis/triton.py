@@ -9,7 +9,7 @@ from typing import Literal
 
 from grader.records import Place
 from grader.source import Source
-from grader.source.analysis.data_flow import assignments, bound
+from grader.source.analysis.data_flow import assignments, bound_names
 
 JIT = "triton.jit"
 TUNE = "triton.autotune"
@@ -113,7 +113,7 @@ class Kernel:
         found: dict[str, list[ast.expr]] = {}
         nodes = (node for node in ast.walk(self.node) if isinstance(node, ast.stmt))
         for node in sorted(nodes, key=lambda one: one.lineno):
-            for target, value in bound(node):
+            for target, value in bound_names(node):
                 found.setdefault(target, []).append(value)
         return {name: tuple(values) for name, values in found.items()}
 
@@ -266,7 +266,7 @@ def no_part_of(source: Source, stored: Collection[int]) -> frozenset[int]:
         for access in kernel.accesses:
             if access.kind != "load" and access.call.lineno in stored:
                 names = kernel.names_behind(access.call)
-                made = [s for s in every if any(n in names for n, _ in bound(s)) or _is_call(s, access.call)]  # fmt: skip
+                made = [s for s in every if any(n in names for n, _ in bound_names(s)) or _is_call(s, access.call)]  # fmt: skip
                 ranges = [(s.lineno, s.end_lineno or 0) for s in made if not isinstance(s, ast.For)]
                 heads = {s.lineno for s in every if hasattr(s, "body") if any(s.lineno <= a <= (s.end_lineno or 0) for a, _ in ranges)}  # fmt: skip
                 part = heads.union(*(range(a, b + 1) for a, b in ranges))

@@ -149,7 +149,7 @@ def _numbers_warps(unit: Unit, node: Node) -> bool:
     return bool(OTHER_NUMBERS.search(text(node)))
 
 
-def kept(step: WarpStep) -> Node | None:
+def place_of_own_total(step: WarpStep) -> Node | None:
     """Return the place where every thread uses its own copy of a total that only the first lane has."""
     uses = descendants(step.kernel.node, "identifier") if step.in_one_lane else ()
     made = {one.node.start_byte: one for one in definitions(step.kernel.node)}

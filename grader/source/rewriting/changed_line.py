@@ -208,9 +208,9 @@ class ChangedLine:
         if step.values and not self.beside(step):
             return []
         made = [(a, b, self._step(step, text)) for a, b, text in places]
-        return [(a, b, self._bracketed(a, b, text, step.name)) for a, b, text in made if text]
+        return [(a, b, self._in_brackets(a, b, text, step.name)) for a, b, text in made if text]
 
-    def _bracketed(self, start: int, end: int, text: str, verb: str) -> str:
+    def _in_brackets(self, start: int, end: int, text: str, verb: str) -> str:
         """Return a step with only the parentheses that it needs in its place."""
         before, after = self.text[:start].rstrip()[-1:], self.text[end:].lstrip()[:1]
         alone = before in set("(,=[") and after in {"", *"]),;"}

@@ -91,13 +91,13 @@ def _stored_element(
         return (index, text(right)) if copied else None
     if not _is_lasting(right, index, store, kernel):
         return None
-    value = _with(right, texts)
+    value = _with_texts(right, texts)
     if operator == "=":
         return index, value if right.type in ALONE else f"({value})"
     return index, f"({_at(held, index)} {operator.rstrip('=')} ({value}))"
 
 
-def _with(node: Node, texts: dict[int, str]) -> str:
+def _with_texts(node: Node, texts: dict[int, str]) -> str:
     """Return an expression's text with its reads of the array replaced."""
     words, start = node.text or b"", node.start_byte
     inner = (one for one in descendants(node, "subscript_expression") if one.id in texts)

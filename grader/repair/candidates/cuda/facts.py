@@ -9,7 +9,7 @@ from itertools import islice
 from tree_sitter import Node
 
 from grader.repair.candidates.cuda.names import Names
-from grader.repair.candidates.cuda.tree import call_around, called, is_target, parts, stored_in
+from grader.repair.candidates.cuda.tree import call_around, called_name, is_target, parts, stored_in
 from grader.source.cpp_reading import read_call
 from grader.source.nodes import around, text
 
@@ -38,7 +38,7 @@ def _is_stored(scope: Names, node: Node) -> bool:
         own = parent.child_by_field_name("right") == node
         return own and stored_in(parent) in scope.pointers
     outer = call_around(node)
-    return called(outer) == "atomicAdd" and outer is not None and read_call(outer).arguments[1:] == (node,)  # fmt: skip
+    return called_name(outer) == "atomicAdd" and outer is not None and read_call(outer).arguments[1:] == (node,)  # fmt: skip
 
 
 def _is_value(scope: Names, node: Node) -> bool:
@@ -155,7 +155,7 @@ FACTS: Mapping[str, Callable[[Names, Node], bool]] = {
     "launch-size": _is_launch_size,
     "block-size": _is_block_size,
     "grid-size": _is_grid_size,
-    "moved": lambda _, node: called(node) in MOVED and _type_around(node) != "field_expression",
+    "moved": lambda _, node: called_name(node) in MOVED and _type_around(node) != "field_expression",
     "maker": makes_tensor,
     "two-axes": lambda scope, node: ".y" in scope.launched_text(node),
     "second-axis": lambda scope, _: ".y" in scope.function.text,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from grader.repair.candidates.changeable import Site
 from grader.repair.candidates.cuda.names import Names
-from grader.repair.candidates.cuda.tree import call_around, called, is_target, mentions, parts
+from grader.repair.candidates.cuda.tree import call_around, called_name, is_target, mentions, parts
 from grader.repair.candidates.letters import axes, difference
 from grader.repair.candidates.numbers import DIMS, other_numbers
 from grader.repair.candidates.pattern import Hole
@@ -29,30 +29,34 @@ def _unused_names(site: CudaSite, names: Sequence[str]) -> list[str]:
     return [name for name in names if not mentions(site.words, name)]
 
 
-def _whole(site: CudaSite) -> list[str]:
-    return site.scope.known("integer", site.node.start_byte)
+def _whole_numbers(site: CudaSite) -> list[str]:
+    return site.scope.known_variables("integer", site.node.start_byte)
 
 
 def _near(site: CudaSite) -> list[str]:
-    return _unused_names(site, site.scope.own("integer", site.node.start_byte, NEAR))
+    return _unused_names(site, site.scope.last_declared("integer", site.node.start_byte, NEAR))
 
 
 def _real_parameters(site: CudaSite) -> list[str]:
-    return site.scope.known("real", site.scope.function.node.start_byte)
+    return site.scope.known_variables("real", site.scope.function.node.start_byte)
 
 
 def _reals(site: CudaSite) -> list[str]:
     """Return the visible real numbers that an expression lacks: parameters, and last declared variables."""
     scope, at = site.scope, site.node.start_byte
-    unread = (name for name in scope.idle_parts if name[:-2] in scope.known("", at))
-    return _unused_names(site, [*_real_parameters(site), *scope.own("real", at, NEAR), *unread])
+    unread = (name for name in scope.idle_parts if name[:-2] in scope.known_variables("", at))
+    return _unused_names(
+        site, [*_real_parameters(site), *scope.last_declared("real", at, NEAR), *unread]
+    )
 
 
-def _meant(site: CudaSite) -> Mapping[str, float]:
+def _sizes_meant(site: CudaSite) -> Mapping[str, float]:
     """Return the sizes and unused numbers that a name may be confused with, and its parts after a division."""
-    divided = {name for name in _unused_names(site, _whole(site)) if _is_part_of(site, name)}
+    divided = {
+        name for name in _unused_names(site, _whole_numbers(site)) if _is_part_of(site, name)
+    }
     known = {*site.scope.sizes, *site.scope.idle}
-    names = (name for name in _unused_names(site, _whole(site)) if name in known | divided)
+    names = (name for name in _unused_names(site, _whole_numbers(site)) if name in known | divided)
     return {name: LIKELY if name in divided else _closeness(site.words, name) for name in names}
 
 
@@ -75,7 +79,7 @@ def _closeness(written: str, name: str) -> float:
 def _twins(site: CudaSite) -> list[str]:
     """Return the names of the same kind that differ from one by the letters of an axis; of real numbers by any letter."""
     scope, kind = site.scope, site.scope.kind_of(site.node)
-    known = scope.known(kind, site.node.start_byte) if kind else []
+    known = scope.known_variables(kind, site.node.start_byte) if kind else []
     apart = ((name, difference(site.words, name)) for name in known)
     letters = axes(scope.names)
     return [name for name, pair in apart if pair and (kind == "real" or pair in letters)]
@@ -152,7 +156,7 @@ def _launchable_sizes(site: CudaSite) -> list[str]:
     made = dict(site.scope.made)
     fixed = {name for name, value in made.items() if value.type == "number_literal"}
     follows = site.words in made and site.words not in fixed
-    whole = [name for name in _whole(site) if name not in fixed or not follows]
+    whole = [name for name in _whole_numbers(site) if name not in fixed or not follows]
     return _unused_names(site, whole if follows else [*whole, *sorted(site.scope.constants)])
 
 
@@ -176,7 +180,7 @@ def _shapes(site: CudaSite) -> list[str]:
 
 def _numbers(site: CudaSite) -> Mapping[str, float]:
     """Return other numbers for a literal; for a dim of a tensor the other dims."""
-    if called(call_around(site.node)) == "size" and site.words in DIMS:
+    if called_name(call_around(site.node)) == "size" and site.words in DIMS:
         return {k: 1.8 for k in DIMS if k != site.words}
     return other_numbers(site.words)
 
@@ -187,7 +191,7 @@ def _stores(site: CudaSite) -> Mapping[str, float]:
     return {
         f"{name}[{scope.thread}] = {value};": USED if name in scope.filled else 1.0
         for name, kind in scope.shared.items()
-        for value in scope.known(kind, at)[-STORED:]
+        for value in scope.known_variables(kind, at)[-STORED:]
     }
 
 
@@ -212,13 +216,13 @@ STEPS = ("1", "32", "blockDim.x", "gridDim.x", "blockDim.x * gridDim.x")
 HOLES: Mapping[str, Hole] = {
     "SIZE": lambda site: _unused_names(site, site.scope.sizes),
     "ANYSIZE": lambda site: site.scope.sizes,
-    "INTEGER": lambda site: _unused_names(site, _whole(site)),
+    "INTEGER": lambda site: _unused_names(site, _whole_numbers(site)),
     "IDLE": lambda site: site.scope.idle_elements(site.node.start_byte),
     "IDLESIZE": lambda site: [name for name in site.scope.sizes if name in site.scope.idle],
     "STEP": lambda site: _unused_names(site, STEPS),
-    "AXIS": lambda site: [name for name in _whole(site) if name in {"dim", "axis"}],
+    "AXIS": lambda site: [name for name in _whole_numbers(site) if name in {"dim", "axis"}],
     "LENGTH": lambda site: [f"{t}.size({d})" for t in site.scope.tensors[:1] for d in "01"],
-    "NEAR": _near, "GIVEN": _real_parameters, "REAL": _reals, "MEANT": _meant, "TWIN": _twins, "POINTER": _pointers,
+    "NEAR": _near, "GIVEN": _real_parameters, "REAL": _reals, "MEANT": _sizes_meant, "TWIN": _twins, "POINTER": _pointers,
     "FIELD": _fields, "SHARE": _shares, "DIVISOR": _divisor, "CONDITION": _conditions, "ABOVE": _above, "BELOW": _below,
     "WIDTH": _widths, "LAUNCHED": _launchable_sizes, "COUNTED": _counting_constants, "SHAPE": _shapes, "NUMBER": _numbers, "STORE": _stores,
     "DIM": _dims, "READ": _read,

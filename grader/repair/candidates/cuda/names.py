@@ -79,15 +79,15 @@ class Names(Changeable):
             (*(v.name for v in self.variables), *self.pointers, *(n for n, _ in self.made))
         )
 
-    def known(self, kind: Kind, at: int) -> list[str]:
+    def known_variables(self, kind: Kind, at: int) -> list[str]:
         """Return the variables of a kind visible at a byte, parameters first."""
         found = (v.name for v in self.variables if v.kind == kind and v.start <= at < v.end)
         return list(dict.fromkeys(found))
 
-    def own(self, kind: Kind, at: int, most: int) -> list[str]:
+    def last_declared(self, kind: Kind, at: int, most: int) -> list[str]:
         """Return those of them that the body declared last."""
         given = {p.name for p in self.function.parameters}
-        return [name for name in self.known(kind, at) if name not in given][-most:]
+        return [name for name in self.known_variables(kind, at) if name not in given][-most:]
 
     @cached_property
     def sizes(self) -> tuple[str, ...]:
@@ -214,7 +214,9 @@ class Names(Changeable):
             return []
         arrays = [p.name for p in self.function.parameters if p.is_pointer and p.is_const]
         unread = [name for name in arrays if name not in self.read]
-        return [f"{name}[{index}]" for name in unread for index in self.own("integer", at, 8)]
+        return [
+            f"{name}[{index}]" for name in unread for index in self.last_declared("integer", at, 8)
+        ]
 
     def launched_text(self, node: Node) -> str:
         """Return the text of the kernel launched with a size."""

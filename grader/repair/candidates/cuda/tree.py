@@ -113,7 +113,7 @@ def call_around(node: Node) -> Node | None:
     return outer if outer is not None and outer.type == "call_expression" else None
 
 
-def called(node: Node | None) -> str:
+def called_name(node: Node | None) -> str:
     """Return the last name of the called function; empty if it is not a call."""
     return read_call(node).name if node is not None and node.type == "call_expression" else ""
 

@@ -37,14 +37,14 @@ def rewrites() -> tuple[Rewrite, ...]:
 
 
 def _read(entry: Mapping[str, Any], lists: Mapping[str, str]) -> Rewrite:
-    def written(pattern: str) -> str:
+    def written_pattern(pattern: str) -> str:
         for name, words in lists.items():
             pattern = pattern.replace(name, words)
         return pattern
 
-    patterns = tuple((written(old), new) for old, new in entry["patterns"])
+    patterns = tuple((written_pattern(old), new) for old, new in entry["patterns"])
     own = {"kinds": frozenset(entry["kinds"]), "patterns": patterns}
-    return Rewrite(**{**entry, **own, "says": written(entry.get("says", ""))})
+    return Rewrite(**{**entry, **own, "says": written_pattern(entry.get("says", ""))})
 
 
 def rewrite_refused(found: Diagnostic) -> Iterator[Fix]:
