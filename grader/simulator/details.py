@@ -35,8 +35,8 @@ def refusal_of(entry: Entry) -> LaunchRefused:
     return LaunchRefused(
         error=fields.text(entry.get("error")),
         limit=_LIMITS.get(fields.text(entry.get("limit")), ""),
-        asked=fields.whole_number(entry.get("asked")),
-        most=fields.whole_number(entry.get("most")),
+        asked=fields.count(entry.get("asked")),
+        most=fields.count(entry.get("most")),
         checked=entry.get("seen") is True,
     )
 
@@ -46,8 +46,8 @@ def _access(data: Entry) -> MemoryAccess:
     return MemoryAccess(
         access=_USES.get(fields.text(data.get("access")), ""),
         offset=int(offset) if isinstance(offset, (int, float)) else None,
-        size=fields.whole_number(data.get("size")),
-        width=fields.whole_number(data.get("width")),
+        size=fields.count(data.get("size")),
+        width=fields.count(data.get("width")),
         wrapped=data.get("wrapped") is True,
         region=fields.text(data.get("region")),
     )
@@ -67,14 +67,14 @@ def _read_unwritten(data: Entry) -> UnwrittenRead:
 def _read_waiting(data: Entry) -> Waiting:
     return Waiting(
         at="warp" if data.get("at") == "warp" else "barrier",
-        threads=fields.whole_number(data.get("threads")),
-        exited=fields.whole_number(data.get("exited")),
-        blocks=fields.whole_number(data.get("blocks")),
+        threads=fields.count(data.get("threads")),
+        exited=fields.count(data.get("exited")),
+        blocks=fields.count(data.get("blocks")),
     )
 
 
 def _mask(data: Entry) -> LaneMask:
-    return LaneMask(mask=fields.whole_number(data.get("mask")))
+    return LaneMask(mask=fields.count(data.get("mask")))
 
 
 _ACCESSES = (

@@ -26,7 +26,7 @@ def text(value: JsonValue, most: int = 400) -> str:
     return _PLAIN.sub(" ", value[:most]) if isinstance(value, str) else ""
 
 
-def whole_number(value: JsonValue) -> int:
+def count(value: JsonValue) -> int:
     """Return a whole number from 0 to 2**63 - 1, or 0."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0
@@ -35,7 +35,7 @@ def whole_number(value: JsonValue) -> int:
 
 def counts(value: JsonValue, most: int) -> dict[str, int]:
     """Return at most this many whole numbers by name."""
-    return {text(key): whole_number(count) for key, count in list(as_mapping(value).items())[:most]}
+    return {text(key): count(count) for key, count in list(as_mapping(value).items())[:most]}
 
 
 def scalar(value: JsonValue) -> JsonValue:
@@ -51,7 +51,7 @@ def scalar(value: JsonValue) -> JsonValue:
 
 def triple(value: JsonValue) -> tuple[int, int, int]:
     """Return three whole numbers, 0 where there is none."""
-    numbers = [whole_number(item) for item in value[:3]] if isinstance(value, list) else []
+    numbers = [count(item) for item in value[:3]] if isinstance(value, list) else []
     x, y, z = [*numbers, 0, 0, 0][:3]
     return x, y, z
 

@@ -224,7 +224,7 @@ class _Room:
 
 def _tensor(entry: dict[str, JsonValue], room: _Room) -> Tensor:
     shape, strides = (_wholes(entry.get(name), 16) for name in ("shape", "strides"))
-    item = fields.whole_number(entry.get("item"))
+    item = fields.count(entry.get("item"))
     size = math.prod(shape)
     known = len(shape) == len(strides) and 0 < item <= LARGEST_ITEM and 0 < size <= MOST_ELEMENTS
     if not known or room.take(size) < size:
@@ -235,14 +235,12 @@ def _tensor(entry: dict[str, JsonValue], room: _Room) -> Tensor:
         item=item,
         shape=shape,
         strides=strides,
-        address=fields.whole_number(entry.get("address")),
+        address=fields.count(entry.get("address")),
     )
 
 
 def _wholes(value: JsonValue, most: int) -> tuple[int, ...]:
-    return (
-        tuple(fields.whole_number(one) for one in value[:most]) if isinstance(value, list) else ()
-    )
+    return tuple(fields.count(one) for one in value[:most]) if isinstance(value, list) else ()
 
 
 def _access(number: int, entry: dict[str, JsonValue], source: Source, tensors: int) -> Access:
@@ -250,26 +248,26 @@ def _access(number: int, entry: dict[str, JsonValue], source: Source, tensors: i
     for box in fields.entries(entry.get("tensors"), MOST_TENSORS):
         dims = box.get("dims")
         rows = [row for row in dims[:16] if isinstance(row, list)] if isinstance(dims, list) else []
-        at = fields.whole_number(box.get("tensor"))
+        at = fields.count(box.get("tensor"))
         if at < tensors:
             numbers = tuple(_range(row) for row in rows)
-            boxes[at] = (fields.whole_number(box.get("count")), numbers)
+            boxes[at] = (fields.count(box.get("count")), numbers)
     return Access(
         number=number,
         what=USES.get(fields.text(entry.get("what")), "load"),
         place=_place(entry, source),
         kernel=fields.text(entry.get("kernel")),
-        width=max(fields.whole_number(entry.get("width")), 1),
-        base=fields.whole_number(entry.get("base")),
-        twice=fields.whole_number(entry.get("twice")),
-        blocks=fields.whole_number(entry.get("blocks")),
-        times=fields.whole_number(entry.get("accesses")),
+        width=max(fields.count(entry.get("width")), 1),
+        base=fields.count(entry.get("base")),
+        twice=fields.count(entry.get("twice")),
+        blocks=fields.count(entry.get("blocks")),
+        times=fields.count(entry.get("accesses")),
         boxes=boxes,
     )
 
 
 def _range(row: list[JsonValue]) -> tuple[int, int, int, int]:
-    first, last, step, count = [*(fields.whole_number(one) for one in row[:4]), 0, 0, 0, 0][:4]
+    first, last, step, count = [*(fields.count(one) for one in row[:4]), 0, 0, 0, 0][:4]
     return first, last, step, count
 
 
@@ -287,8 +285,7 @@ def _places(entry: dict[str, JsonValue], source: Source) -> list[Place]:
             (pair[0], pair[1]) for pair in given[:20] if isinstance(pair, list) and len(pair) == 2
         ]
     found = (
-        place_compiled_line(source, fields.text(file), fields.whole_number(line))
-        for file, line in frames
+        place_compiled_line(source, fields.text(file), fields.count(line)) for file, line in frames
     )
     return [place for place in found if place is not None]
 
@@ -303,13 +300,13 @@ def _runs(value: JsonValue, room: _Room) -> Flat:
 
 
 def _reads(entry: dict[str, JsonValue], accesses: tuple[Access, ...], room: _Room) -> Reads | None:
-    number = fields.whole_number(entry.get("access"))
+    number = fields.count(entry.get("access"))
     if number >= len(accesses):
         return None
     return Reads(
         accesses[number],
         _runs(entry.get("runs"), room),
-        fields.whole_number(entry.get("reads")),
+        fields.count(entry.get("reads")),
         frozenset(_wholes(entry.get("over"), 64)),
     )
 
@@ -331,8 +328,7 @@ def _origin(
             _step(entry, places[0], places[-1], floats=what in FLOATS),
         )
         for entry in sorted(
-            fields.entries(value.get("lines"), 2000),
-            key=lambda e: fields.whole_number(e.get("order")),
+            fields.entries(value.get("lines"), 2000), key=lambda e: fields.count(e.get("order"))
         )
         if (places := _places(entry, source))
     ]
@@ -343,14 +339,14 @@ def _origin(
         for place in [_place(entry, source) or used]
         if place is not None
         and used is not None
-        and math.isfinite(number := _single(fields.whole_number(entry.get("bits"))))
+        and math.isfinite(number := _single(fields.count(entry.get("bits"))))
     }
     return Origin(
         reads=tuple(reads for reads in found if reads is not None),
         steps=tuple(step for _, step in steps),
         stored=tuple(step.place.line for what, step in steps if what in {"store_global", "atomic"}),
         constants=tuple(sorted(constants)),
-        block=fields.whole_number(value.get("block")),
+        block=fields.count(value.get("block")),
         total=_number(value.get("total")),
     )
 
@@ -363,7 +359,7 @@ def _step(entry: dict[str, JsonValue], place: Place, call: Place | None, *, floa
     return Step(
         place=place,
         value=values[0] if values else 0.0,
-        number=fields.whole_number(entry.get("id")),
+        number=fields.count(entry.get("id")),
         uses=frozenset(_wholes(entry.get("from"), 500)),
         floats=floats,
         op=fields.text(entry.get("op"), 40),

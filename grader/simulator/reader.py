@@ -73,7 +73,7 @@ class Reader:
                 place=self._place(entry),
                 related=(second,) if second else (),
                 workload=self._workload,
-                count=max(fields.whole_number(entry.get("count")), 1),
+                count=max(fields.count(entry.get("count")), 1),
                 kernel=kernel,
                 actor=actor,
                 other_actor=_actor(other) if other else None,
@@ -98,7 +98,7 @@ class Reader:
     def host_pointers(self, host: dict[str, JsonValue]) -> Iterator[Evidence]:
         """Yield kernel arguments that don't point to GPU memory."""
         for entry in fields.entries(host.get("host_pointers"), 50):
-            kernel, parameter = self._kernel(entry), fields.whole_number(entry.get("parameter"))
+            kernel, parameter = self._kernel(entry), fields.count(entry.get("parameter"))
             null = entry.get("null") is True
             what = "a null pointer" if null else "memory of the CPU, not of the GPU"
             yield Evidence(
@@ -113,12 +113,12 @@ class Reader:
 
     def host_access(self, entry: dict[str, JsonValue]) -> Iterator[Evidence]:
         """Yield an access of the host code to the GPU's memory."""
-        size = fields.whole_number(entry.get("bytes"))
+        size = fields.count(entry.get("bytes"))
         if size:
             write = entry.get("write") is True
             text = (
                 f"The host code {'writes to' if write else 'reads'} the GPU's memory through a "
-                f"pointer (byte {fields.whole_number(entry.get('offset'))} of a tensor of {size}): on a GPU the "
+                f"pointer (byte {fields.count(entry.get('offset'))} of a tensor of {size}): on a GPU the "
                 "process ends there with a segmentation fault."
             )
             yield Evidence(
@@ -133,15 +133,13 @@ class Reader:
         """Yield results with unwritten bytes."""
         for entry in fields.entries(entries, 50):
             missing, size = (
-                fields.whole_number(entry.get("bytes")),
-                fields.whole_number(entry.get("of")),
+                fields.count(entry.get("bytes")),
+                fields.count(entry.get("of")),
             )
             shape = entry.get("shape")
-            dims = (
-                [fields.whole_number(dim) for dim in shape[:16]] if isinstance(shape, list) else []
-            )
+            dims = [fields.count(dim) for dim in shape[:16]] if isinstance(shape, list) else []
             if 0 < missing <= size:
-                position = fields.whole_number(entry.get("output"))
+                position = fields.count(entry.get("output"))
                 result = f"result {position + 1}, of shape {tuple(dims)},"
                 part = f"{missing} of the {size} bytes of {result} were"
                 said = part if missing < size else f"{result.capitalize()} was"
@@ -164,7 +162,7 @@ class Reader:
                     kernel=self._kernel(entry),
                     line=place.line,
                     instructions=sum(fields.counts(entry.get("instructions"), 40).values()),
-                    **{name: fields.whole_number(entry.get(name)) for name in _COUNTED},
+                    **{name: fields.count(entry.get(name)) for name in _COUNTED},
                 )
 
     def launches(self, core: dict[str, JsonValue], host: dict[str, JsonValue]) -> Iterator[Launch]:
@@ -172,21 +170,21 @@ class Reader:
         fits = {
             (
                 fields.text(fit.get("kernel")),
-                fields.whole_number(fit.get("threads")),
-                fields.whole_number(fit.get("shared")),
+                fields.count(fit.get("threads")),
+                fields.count(fit.get("shared")),
             ): fit
             for fit in fields.entries(host.get("fits"), MOST_LAUNCHES)
         }
         for entry in fields.entries(core.get("launches"), MOST_LAUNCHES):
             grid, block = fields.triple(entry.get("grid")), fields.triple(entry.get("block"))
-            shared = fields.whole_number(entry.get("shared"))
+            shared = fields.count(entry.get("shared"))
             threads = block[0] * block[1] * block[2]
             yield Launch(
                 kernel=self._kernel(entry),
                 grid=grid,
                 block=block,
                 shared_bytes=shared,
-                count=max(fields.whole_number(entry.get("count")), 1),
+                count=max(fields.count(entry.get("count")), 1),
                 limits=_occupancy(
                     fits.get((fields.text(entry.get("kernel")), threads, shared), {})
                 ),
@@ -204,7 +202,7 @@ class Reader:
             [pair for pair in given[:20] if fields.is_pair(pair)] if isinstance(given, list) else []
         )
         for file, line in frames:
-            place = place_compiled_line(self._source, fields.text(file), fields.whole_number(line))
+            place = place_compiled_line(self._source, fields.text(file), fields.count(line))
             if place is not None:
                 return place
         return None
@@ -237,14 +235,14 @@ _COUNTED = (
 
 
 def _occupancy(fit: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    most = fields.whole_number(fit.get("most_warps"))
+    most = fields.count(fit.get("most_warps"))
     if not most:
         return {}
     return {
-        "blocks_per_multiprocessor": fields.whole_number(fit.get("blocks")),
+        "blocks_per_multiprocessor": fields.count(fit.get("blocks")),
         "limiter": fields.text(fit.get("limiter")),
-        "occupancy": round(min(fields.whole_number(fit.get("warps")) / most, 1.0), 4),
-        "registers": fields.whole_number(fit.get("registers")),
+        "occupancy": round(min(fields.count(fit.get("warps")) / most, 1.0), 4),
+        "registers": fields.count(fit.get("registers")),
     }
 
 

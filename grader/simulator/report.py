@@ -79,7 +79,7 @@ def outcome(report: JsonValue) -> Outcome:
         and fields.text(host.get("sticky_reason") or host.get("sticky")),
         not_run=tuple(missing),
         operators=fields.counts(fields.as_mapping(report).get("operators"), 500),
-        launches=sum(max(fields.whole_number(entry.get("count")), 1) for entry in launches),
+        launches=sum(max(fields.count(entry.get("count")), 1) for entry in launches),
     )
 
 
@@ -100,8 +100,8 @@ def only_stores(report: JsonValue) -> bool:
     )
     launches = fields.entries(core.get("launches"), MOST_LAUNCHES)
     lines = fields.entries(core.get("lines"), MOST_LINES)
-    accesses = sum(fields.whole_number(entry.get("accesses")) for entry in launches)
-    stores = sum(fields.whole_number(entry.get("stores")) for entry in lines)
+    accesses = sum(fields.count(entry.get("accesses")) for entry in launches)
+    stores = sum(fields.count(entry.get("stores")) for entry in lines)
     return 0 < accesses == stores and not any("Memcpy" in name for name in api_calls(report))
 
 
@@ -129,7 +129,7 @@ def read_autotuned(simulator: JsonValue) -> tuple[Autotuned, ...]:
         Autotuned(
             kernel=fields.text(entry.get("kernel")),
             config=fields.text(entry.get("config")),
-            of=fields.whole_number(entry.get("of")),
+            of=fields.count(entry.get("of")),
         )
         for entry in given
     )

@@ -87,9 +87,7 @@ def read_launches(told: JsonValue) -> tuple[Launched, ...]:
 
 
 def _read_launch(one: dict[str, JsonValue]) -> Launched:
-    sizes, values = (
-        tuple(map(fields.whole_number, _list(one[name]))) for name in ("sizes", "values")
-    )
+    sizes, values = (tuple(map(fields.count, _list(one[name]))) for name in ("sizes", "values"))
     memory = tuple(int(n) if isinstance(n, int) else -2 for n in _list(one.get("memory")))
     short = min(len(sizes), len(values), len(memory))
     name = fields.text(one.get("kernel"), 4000)
@@ -108,7 +106,7 @@ def read_tensors(told: JsonValue) -> tuple[Known, ...]:
     return tuple(
         Known(
             fields.text(one.get("name"), 200),
-            tuple(map(fields.whole_number, _list(one.get("shape"))))[:8],
+            tuple(map(fields.count, _list(one.get("shape"))))[:8],
         )
         for one in found
     )
