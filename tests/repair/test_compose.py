@@ -356,3 +356,14 @@ def test_what_several_ways_through_a_row_take_is_computed_once() -> None:
 def test_what_leads_to_no_result_is_left_out() -> None:
     unused = node("u", "call_function", "cumsum", ref("x"), 0)
     assert "cumsum" not in written(unused, node("a", "call_function", "relu", ref("x")))
+
+
+def test_narrow_operands_are_kept_as_they_were_read_where_that_takes_no_more_registers() -> None:
+    both = node("a", "call_function", "add", ref("x"), ref("x"))
+    total = node("s", "call_function", "sum", ref("a"), -1, True, shape=(4, 1))
+    code = in_bfloat16(both, total, node("b", "call_function", "truediv", ref("a"), ref("s")))
+    assert "Pack<at::BFloat16, kCount> kept_v0[kHeld];" in code
+    assert "kept_after_add" not in code
+    costly = node("a", "call_function", "exp", ref("x"))
+    code = in_bfloat16(costly, total, node("b", "call_function", "truediv", ref("a"), ref("s")))
+    assert "float kept_after_exp[kHeld][kCount];" in code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ from grader.repair.compose.fused import Value
 
 KEPT = 32
 """Values of a row that a thread keeps at most; half as many where more than two operands need registers as well."""
+PACKED = 96
+"""Bytes of operands that a thread keeps at most."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,13 @@ class Walk:
     """The statements for these."""
     passes: tuple[Pass, ...]
     """Each reduction needs one, the results need the last."""
+    packed: int = 0
+    """Bytes of an element's operands where these are what is kept, as they were read."""
 
     def packs_held(self, pack: int) -> int:
         """Return the number of packs of neighbours that a thread keeps."""
+        if self.packed:
+            return 1 << min(3, max(1, PACKED // (self.packed * pack)).bit_length() - 1)
         return max(1, min(8, self._room // (pack * max(1, len(self.kept)))))
 
     def at_once(self, pack: int) -> int:
@@ -55,20 +62,34 @@ class Walk:
         return KEPT // 2 if len(self.fill.operands) > 2 else KEPT
 
 
-def walk(values: Mapping[str, Value], results: Sequence[str]) -> Walk:
-    """Return the passes over a row for the results, given by value names."""
+def walk(values: Mapping[str, Value], results: Sequence[str], sizes: Sequence[int]) -> Walk:
+    """Return the passes over a row for the results, given by value names; `sizes` are the bytes of operands."""
     reductions = [one for one in values.values() if one.reduction]
     last = max((one.step for one in reductions), default=0)
     ends = [[one for one in reductions if one.step == step + 1] for step in range(last)]
     targets = [[use for one in end for use in one.uses] for end in ends] + [list(results)]
     kept = _kept_values(values, targets)
+    packed = _bytes_as_read(values, kept, sizes)
+    kept = {name for name in _behind(values, kept) if not values[name].words} if packed else kept
     passes = (
         _pass(values, k, ends[k] if k < last else [], one, kept) for k, one in enumerate(targets)
     )
     fill = _behind(values, kept)
     return Walk(
-        tuple(name for name in values if name in kept), _statements(values, fill), tuple(passes)
+        tuple(name for name in values if name in kept),
+        _statements(values, fill),
+        tuple(passes),
+        packed,
     )
+
+
+def _bytes_as_read(values: Mapping[str, Value], kept: set[str], sizes: Sequence[int]) -> int:
+    """Return the bytes of an element's operands where they are narrow and kept in place of what no function makes of them."""
+    behind = _behind(values, kept)
+    operands = (name for name, one in values.items() if not one.words)
+    read = [size for name, size in zip(operands, sizes, strict=True) if name in behind]
+    called = any(re.search(r"\w\(", values[name].words) for name in behind)
+    return 0 if called or not read or min(read) >= 4 or sum(read) > 4 * len(kept) else sum(read)
 
 
 def _kept_values(values: Mapping[str, Value], targets: Sequence[Iterable[str]]) -> set[str]:

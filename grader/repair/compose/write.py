@@ -15,7 +15,7 @@ from grader.repair.compose.pointwise import COMPARED, is_pointwise
 from grader.repair.compose.program import program, sources
 from grader.repair.compose.stage import Call, Stage, Writer
 from grader.repair.compose.stages import STAGES
-from grader.repair.compose.storage import C_TYPES, KINDS, Storage, pack
+from grader.repair.compose.storage import BYTES, C_TYPES, KINDS, Storage, pack
 from grader.repair.compose.torch_names import FUNCTIONS, LAYOUT, RANDOM, RENAMINGS, VIEWS
 
 LONG_ROW = 1024
@@ -210,7 +210,9 @@ class _Body:
         rows = [kernel.values[f"v{k}"].per_row for k in range(len(kernel.operands))]
         reads = [(self._type(ref), row) for ref, row in zip(kernel.operands, rows, strict=True)]
         moved = (*(one for one, row in reads if not row), *(one for one, _ in results))
-        walked = walk(kernel.values, [value.name for _, value in results])
+        walked = walk(
+            kernel.values, [value.name for _, value in results], [BYTES[one] for one, _ in reads]
+        )
         values = (
             ("operands", tuple((one, KINDS[one], row) for one, row in reads)),
             ("results", tuple((one, KINDS[one], value.name, value.per_row) for one, value in results)),
