@@ -3,7 +3,7 @@
     verdict   the status, in words that are the same for every answer
     cause     which kinds of defect were found, with the rule's general explanation; the compiler's errors
     line      the lines of the answer that they stand at
-    review    what was found in full: values, evidence, what would change it
+    review    the findings in full: values, evidence, fixes
 
 Below `review` nothing is passed on that a run said or that was computed from expected values: every
 word comes from the answer itself, from the compiler (which sees neither inputs nor references), or from

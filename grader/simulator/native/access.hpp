@@ -1,4 +1,4 @@
-// Checks and bookkeeping that loads, stores, atomics and copies have in common.
+// Checks and bookkeeping shared by loads, stores, atomics and copies.
 #pragma once
 
 #include "core.hpp"
@@ -16,23 +16,23 @@ void settle(const Ctx& c, Addresses& a);
 enum class Access : u8 { load, store, atomic };
 
 // Each returns the lanes whose access may be carried out; the others have been reported.
-// `bytes` is what one lane touches at once. Here and below `s` is the footprint of the same access.
+// `bytes` is the size of one lane's access. Here and below `s` is the footprint of the same access.
 u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how, const Footprint& s);
 u32 check_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how, const Footprint& s);
 u32 check_local(Ctx& c, const Insn& i, const Addresses& a, u32 bytes);
-// Whether each lane's access lies at the same place of its own stack: then nothing is wrong with any.
+// Whether each lane accesses the same offset in its own stack, so that all accesses are valid.
 bool in_own_stacks(const Ctx& c, const Addresses& a, u32 bytes);
 
 // Loads and stores the elements of all lanes, those in `lanes` at `host`; other active ones load `Options::outside`.
 void gather_all(Ctx& c, const Insn& i, const u64* host, u32 lanes);
 u32 scatter_all(Ctx& c, const Insn& i, const u64* host, u32 lanes);  // returns the lanes that changed memory
-// Lanes whose store would change memory, before it is carried out: what a race needs to know.
+// Lanes whose store would change memory, before it is carried out; needed to judge races.
 u32 would_change(Ctx& c, const Insn& i, const u64* host, u32 lanes);
 
 // Stores one element of each lane, with all checks; `from` is the register the values came from.
 void store_elements(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, const u32* values, u32 from);
 
-// Lanes that read something nobody wrote, of those in `lanes`.
+// Those of `lanes` that read unwritten memory.
 u32 unwritten_global(Ctx& c, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s = {});
 u32 unwritten_local(const Ctx& c, const Addresses& a, u32 bytes, u32 lanes);
 u32 unwritten_shared(Ctx& c, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s = {});

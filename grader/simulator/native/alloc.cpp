@@ -57,7 +57,7 @@ void note_size(Heap& all, const Allocation& block, int sign) {
     all.peak = std::max(all.peak, all.allocated);
 }
 
-// The host's own memory is no region: kernels can't touch it. What both can, the host writes without our seeing it.
+// The host's own memory is not a region: kernels can't access it. Host writes to common memory go unseen.
 void register_block(uint64_t base, const Allocation& block, bool unwritten) {
     if (block.kind == kKindHost) return;
     unwritten = unwritten && block.kind == kKindDevice;
@@ -65,7 +65,7 @@ void register_block(uint64_t base, const Allocation& block, bool unwritten) {
     add_region(base, block.bytes, kUnnamed, RegionKind::allocation, {false, unwritten, stores});
 }
 
-// What kernels put where the host reads it as its own is a copy to the host.
+// Values that kernels store in memory that the host reads directly count as a copy to the host.
 void note_values(uint64_t base, const Allocation& block) {
     if (block.kind != kKindPinned && block.kind != kKindManaged) return;
     const auto region = find_region(base);

@@ -128,7 +128,7 @@ void atomic_in(Ctx& c, const Insn& i, Addresses& a, Space space) {
     } else if (space == Space::local) {
         good = check_local(c, i, a, i.width);
     } else {
-        // What an atomic finds unwritten is told before the atomic counts as its writer.
+        // Unwritten memory is reported before the atomic counts as its writer.
         c.whole = nullptr;
         if (c.uninit) {
             bad = unwritten_global(c, a, i.width, c.mask);
@@ -199,7 +199,7 @@ void run_copy(Ctx& c, const Insn& i) {
         if (!(good >> l & 1)) continue;
         const u8 source = u8(reading >> l & 1 ? i.width : sizes ? std::min<u32>(sizes[l], i.width) : i.width);
         c.warp->copies[l].push_back({u32(to.at[l]), there >> l & 1 ? from.at[l] : 0, i.width, source, i.id, none});
-        // Until it is waited for, what is there belongs to nobody.
+        // Until the wait, the bytes there belong to no thread.
         if (c.uninit) {
             std::memset(c.block->shared_init.data() + to.at[l], 0, i.width);
             for (u32 k = 0; k < i.width; k += 4) c.block->shared_origin[(to.at[l] + k) / 4] = origin(Poison::copy, i.id);

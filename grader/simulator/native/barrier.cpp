@@ -72,7 +72,7 @@ void Runner::report_meeting(u32 id, bool everyone) {
     }
 }
 
-// What the barrier orders: for a whole block a new epoch, else who has seen whom.
+// The order that the barrier creates: a new epoch for a whole block, otherwise which warp has seen which.
 void Runner::join(u32 id, bool everyone) {
     Block& b = block_;
     if (b.epoch > (1u << 20) - 4) {
@@ -131,8 +131,8 @@ void Runner::release(u32 id, bool everyone) {
     rounds_ = saved_round_ = idle_since_ = 0;
 }
 
-// What each warp does in its next turn when all of a block go on, which is nothing but to pass the barrier. The last
-// one's turn goes on after that.
+// Each warp's next turn when all of a block continue: it only passes the barrier. The last
+// one's turn continues after that.
 void Runner::pass_all(Barrier& x) {
     const BasicBlock& b = code_.blocks[x.block];
     BlockCount& count = worker_.block_counts[x.block];

@@ -81,7 +81,7 @@ bool Binder::bind_matrix_rows(bool store) {
     return true;
 }
 
-// What mma's and wmma's handlers read: the numbers of registers of d, a, b, c, then the shape, then their types, then all operands.
+// Read by mma's and wmma's handlers: numbers of registers of d, a, b, c, the shape, their types, all operands.
 struct Binder::MatrixWords {
     std::vector<u32> head, operands;
 

@@ -51,7 +51,7 @@ struct RawInsn {
 struct Opcode;  // link.hpp
 
 struct Blob {
-    bool of_blocks = false;  // its source tells what a block does, step by step, not what a thread does: Triton's
+    bool of_blocks = false;  // its source is written per block, not per thread: Triton's
     std::vector<std::string> strings, files;
     std::vector<u64> constants;
     std::vector<SourceLocation> locations;
@@ -68,7 +68,7 @@ struct Blob {
     int line_of(u32 loc) const;  // in the submission's file, 0: none
     // All instructions and labels of a function; throws std::runtime_error where words are wrong.
     std::vector<RawInsn> read(const RawFunction& function, const std::vector<u32>& words) const;
-    // The same, read once; they may be edited, and what was linked with them is forgotten then.
+    // The same, read once; editing them discards the linked code.
     std::vector<RawInsn>& instructions(u32 function) const;
     void forget_linked(u32 function);
     const std::vector<Opcode>& opcodes() const;

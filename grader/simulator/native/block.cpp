@@ -1,4 +1,4 @@
-// Setting a block up: its warps at the entry, nothing written, nobody at a barrier.
+// Sets up a block: its warps at the entry, nothing written, no thread at a barrier.
 #include <algorithm>
 #include <sys/mman.h>
 
@@ -72,7 +72,7 @@ void Runner::prepare(u64 number) {
     c_.base[1] = const_cast<u32*>(code_.constants.data());
 }
 
-// The stacks of recursive kernels are megabytes that are hardly touched: what they held before stays, as on a GPU.
+// The stacks of recursive kernels are megabytes, hardly used: their old contents stay, as on a GPU.
 void Runner::clear_local() {
     Block& b = block_;
     std::memset(b.local_init, 0, b.local_bytes);
@@ -140,7 +140,7 @@ void Runner::unset(Warp& w) {
     }
 }
 
-// What a warp keeps from one block of the launch to the next.
+// A warp's state that is kept between blocks of a launch.
 void Runner::make(Warp& w) {
     const Dim3 n = launch_.block;
     for (u32 l = 0; l < warp_lanes; ++l) {

@@ -9,12 +9,12 @@
 
 namespace kgsim {
 
-constexpr u32 shared_margin = 4096;  // around the shared window: nobody else's memory lies there
+constexpr u32 shared_margin = 4096;  // around the shared window: no other memory lies there
 
 enum class Poison : u8 { none, shared, global, local, shuffle, copy };  // copy: on its way into shared memory
 constexpr u32 origin(Poison kind, u32 insn) { return u32(kind) << 24 | (insn & 0xffffff); }
 
-// from: 0 where what it would read is not there.
+// from: 0 where the source memory doesn't exist.
 struct AsyncCopy { u32 to; u64 from; u8 size, source; u32 insn, group; };
 
 struct Frame {

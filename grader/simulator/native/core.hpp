@@ -1,4 +1,4 @@
-// What the interpreter's parts share: a launch, one worker of it, the context of a step.
+// Shared by the interpreter's parts: a launch, one of its workers, the context of a step.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@
 
 namespace kgsim {
 
-// Processor time of the calling thread: on a crowded machine a kernel gets as far as on an idle one.
+// Processor time of the calling thread: a kernel gets as far on a loaded machine as on an idle one.
 inline double thread_seconds() {
     timespec t{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -35,7 +35,7 @@ struct Launch {
     std::atomic<u64> next_block{0};
     std::atomic<u64> steps{0};
     u64 between_looks = 1u << 24, turns_between_looks = ~u64(0);  // lane steps until a worker looks at the budget again
-    u32 grid_barrier[2] = {sizeof(u32) * 2, 0};  // what cooperative groups keeps: its size, and a counter
+    u32 grid_barrier[2] = {sizeof(u32) * 2, 0};  // the state of cooperative groups: its size, and a counter
 };
 
 struct Stop {  // why a worker ended its block early
@@ -73,7 +73,7 @@ struct Ctx {
     Launch* launch = nullptr;
     bool races = true, uninit = true, counting = true;
     bool shared_races = true;  // `races`, and shared memory is the author's own
-    Watcher* watcher = nullptr;  // in a run that asks for one (watcher.hpp)
+    Watcher* watcher = nullptr;  // in a run with one (watcher.hpp)
     Region* whole = nullptr;  // the region that the last checked access lies in with all lanes
     alignas(64) u32 m[warp_lanes];
 
@@ -117,7 +117,7 @@ struct Ctx {
     }
     u32 thread(u32 lane) const { return warp->index * warp_lanes + lane; }
     void report(Event event, u32 lane);
-    // Accuses the load that a poisoned operand came from, because of what it is used for now.
+    // Reports the load that a poisoned operand came from, because of its use here.
     void accuse(u32 op, u32 bad_lanes, const Insn& use, Use how, const u64* at = nullptr);  // `at`: where each lane stores
     void halt(Status status, std::string reason, const Insn* insn);
 };

@@ -1,4 +1,4 @@
-// What an access costs: sectors of global memory, conflicts of shared memory's banks.
+// The cost of an access: sectors of global memory, bank conflicts of shared memory.
 #include <algorithm>
 
 #include "access.hpp"

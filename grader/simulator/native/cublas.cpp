@@ -158,7 +158,7 @@ KG_API int cublasCreate_v2(void** handle) {
     return kSuccess;
 }
 
-// The one that at::cuda::getCurrentCUDABlasHandle gives.
+// The one that at::cuda::getCurrentCUDABlasHandle returns.
 KG_API void* kgsim_blas_handle() {
     static void* handle = [] {
         void* made = nullptr;

@@ -1,4 +1,4 @@
-// What the files of the cuBLAS look-alike share. Declared without NVIDIA's headers, which a machine
+// Shared by the files of the cuBLAS stand-in. Declared without NVIDIA's headers, which a machine
 // may lack: enums are ints, a handle is a pointer. Matrices are column-major, as in cuBLAS.
 #pragma once
 
@@ -23,7 +23,7 @@ enum Result : int {
 enum Op : int { kPlain = 0, kTransposed = 1, kConjugated = 2 };
 // cudaDataType_t
 enum Type : int { kFloat = 0, kDouble = 1, kHalf = 2, kBfloat = 14 };
-// cublasMath_t and cublasComputeType_t, where they ask for TF32
+// cublasMath_t and cublasComputeType_t, where they select TF32
 constexpr int kMathTf32 = 3, kComputeHalf = 64, kComputeHalfPedantic = 65, kComputeDouble = 70,
               kComputeFastTf32 = 77;
 
@@ -34,9 +34,9 @@ struct Handle {
     int atomics = 0;
 };
 
-// Null for what cublasCreate never gave, or what was destroyed.
+// Null for a handle that cublasCreate never returned, or that was destroyed.
 Handle* known(void* handle);
-// What a call ends with before it looks at its arguments: counted, refused after a lost context.
+// A call's status before its arguments are checked: counted, refused after a lost context.
 int enter(const char* name, void* handle);
 
 struct Matrix {
@@ -55,7 +55,7 @@ void store(void* data, int64_t index, int type, double value);
 // Whether device memory holds all of it; where it doesn't, the context is lost as on a GPU.
 bool reachable(const char* name, const Matrix& matrix);
 void written(const Matrix& matrix);
-// Whether nothing is to be computed: arguments are checked, and that is all.
+// Whether nothing is computed: arguments are only checked.
 bool idle();
 
 // C = alpha op(A) op(B) + beta C; m x n x k. Sums are floats, or doubles for doubles.

@@ -32,7 +32,7 @@ enum ProductAttribute : int {
     kBiasType = 26,
 };
 
-// What cublasLtMatrixLayout_t points to; NVIDIA's header reserves 64 bytes for it.
+// The target of cublasLtMatrixLayout_t; NVIDIA's header reserves 64 bytes for it.
 struct Layout {
     int type, order = kColumns;
     uint64_t rows, columns;
@@ -42,7 +42,7 @@ struct Layout {
 };
 static_assert(sizeof(Layout) <= 64);
 
-// What cublasLtMatmulDesc_t points to; 256 bytes.
+// The target of cublasLtMatmulDesc_t; 256 bytes.
 struct Description {
     int compute, scale;
     int ta = kPlain, tb = kPlain, tc = kPlain;
@@ -181,7 +181,7 @@ bool fits(const Description& product, const Layout& a, const Layout& b, const La
            a.batches == d.batches && b.batches == d.batches && c.batches == d.batches;
 }
 
-// Whether all of it is done here; if not, the reason is said by name.
+// Whether all of it is supported here; if not, the missing feature is reported by name.
 bool supported(const Description& product, const Layout& a, const Layout& b, const Layout& c,
                const Layout& d) {
     const bool types = is_plain(a.type) && is_plain(b.type) && is_plain(c.type) && is_plain(d.type);

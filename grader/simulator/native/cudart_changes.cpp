@@ -44,7 +44,7 @@ void replace(Blob& blob, uint32_t function, size_t at, const std::vector<uint32_
     code.insert(code.begin() + at, std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
 }
 
-// The arguments of one launch, as the program gives them.
+// The arguments of one launch, as the program passes them.
 struct Passed {
     std::string kernel;
     std::vector<uint32_t> sizes;
@@ -52,7 +52,7 @@ struct Passed {
     uint32_t blocks[3];
 };
 
-// What a parameter of a launch, or from `kBlocks` on its grid, gets instead: a value, or what a launch was given.
+// The replacement of a launch's parameter, or from `kBlocks` on of its grid: a value, or a launch's own argument.
 struct Replaced {
     uint64_t launch, parameter, of_launch, of_parameter, value;
 };

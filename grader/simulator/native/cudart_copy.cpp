@@ -11,7 +11,7 @@ using namespace kgsim;
 
 namespace {
 
-// Whether `bytes` from `pointer` lie in one piece of device memory; a host pointer is its own risk.
+// Whether `bytes` from `pointer` lie in one allocation of device memory; host pointers are not checked.
 bool within(const void* pointer, size_t bytes) {
     const auto region = find_region(address(pointer));
     if (!region) return true;

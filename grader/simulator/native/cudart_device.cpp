@@ -1,4 +1,4 @@
-// What host code can ask of the GPU.
+// The GPU's properties, as host code queries them.
 
 #include <cstring>
 
@@ -181,7 +181,7 @@ KG_API cudaError_t cudaSetDevice(int device) {
     return finish(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
 }
 
-// Launches are over when they return; what an asynchronous error would tell is told already.
+// Launches have finished when they return, so asynchronous errors have already been reported.
 KG_API cudaError_t cudaDeviceSynchronize() {
     KG_ENTER("cudaDeviceSynchronize");
     return forbidden();

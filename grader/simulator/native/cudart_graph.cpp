@@ -1,7 +1,7 @@
 // Stream capture and graphs. One capture at a time; nodes run in the order in which they were captured, which every
 // order of the graph's dependencies allows.
 //
-// What is refused while a stream is captured is what an H200 refused (benchmarks/gpu_graphs.py asks).
+// Calls refused during a capture are those that an H200 refused (measured by benchmarks/gpu_graphs.py).
 
 #include "graph.hpp"
 

@@ -70,7 +70,7 @@ void note_illegal_access(const HostKernel& kernel, void** args, const LaunchResu
     make_sticky(cudaErrorIllegalAddress, kIllegal);
 }
 
-// What becomes of a launch that ended in `result`, as the host code will see it.
+// A launch's outcome for the host code, from its `result`.
 cudaError_t conclude(const LaunchResult& result) {
     auto& state = runtime();
     // Blocks wait for others that were left out, and zeros are no data: only memory is judged.
@@ -131,7 +131,7 @@ uint64_t resident_blocks(const HostKernel& kernel, const dim3& block, size_t sha
     return uint64_t(each) * runtime().settings.gpu.multiprocessors;
 }
 
-// A launch as it would be with more blocks or threads, where that is asked for (Settings::larger).
+// A launch with more blocks or threads, where Settings::larger is set.
 void enlarge(const HostKernel& kernel, Dim3& grid, Dim3& block) {
     const auto& settings = runtime().settings;
     if (kernel.name.find(settings.larger_kernel) == std::string::npos) return;

@@ -26,7 +26,7 @@ struct HostVariable {
     uint64_t size = 0;
 };
 
-// Names of the kernels registered so far: as PTX has them, and as a person writes them.
+// Names of the kernels registered so far: mangled as in PTX, and as in the source.
 std::map<std::string, std::string> demangled_names();
 
 HostKernel* kernel_of(const void* function);
@@ -36,11 +36,11 @@ std::optional<HostVariable> variable_of(const void* symbol);
 // namespaces and drops the mark of internal linkage.
 std::string canonical(const std::string& mangled);
 
-// Keeps what a launch is given, and puts other arguments and another grid in where some are asked for
+// Keeps a launch's arguments, and replaces arguments and grid where a changed run sets others
 // (cudart_changes.cpp); returns the values that `arguments` then point to.
 std::vector<uint64_t> pass(const HostKernel& kernel, Dim3& grid, std::vector<void*>& arguments);
 void note_steps(uint64_t steps);
-// The launches before the `first` count as passed, as they were.
+// The launches before the `first` count as done, unchanged.
 void pass_again(size_t first);
 // Whether a kernel is of the program that was launched as this one, and may run this function of it.
 bool runs(const HostKernel& kernel, size_t program, uint32_t function);

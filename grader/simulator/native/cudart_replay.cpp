@@ -1,6 +1,6 @@
 // Launches that are run again under changes, from the first changed one on: nothing of the host code runs, and memory is
-// as it was before that launch. Sound only where nothing but launches has touched the GPU's memory from there on, which
-// the gate's door tells: everything that is no launch, and reads or writes there, opens it (guard_alloc.hpp).
+// as it was before that launch. Sound only where only launches have accessed the GPU's memory since then, which
+// the gate detects: every other read or write there opens it (guard_alloc.hpp).
 #include "replay.hpp"
 
 #include <algorithm>

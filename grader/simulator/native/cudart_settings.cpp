@@ -185,7 +185,7 @@ KG_API void kgsim_provenance_clear() { provenance().clear(); }
 KG_API char* kgsim_provenance_touched() { return strdup(provenance().touched().c_str()); }
 KG_API char* kgsim_provenance_origins(const uint64_t* addresses, size_t count, int together) { return strdup(provenance().origins(addresses, count, together).c_str()); }
 KG_API char* kgsim_provenance_lost(const uint64_t* addresses, size_t count) { return strdup(provenance().lost(addresses, count).c_str()); }
-// The elements that one access touched, a byte each; how many there are.
+// The elements that one instruction accessed, a byte each; returns their number.
 KG_API size_t kgsim_provenance_elements(size_t access, uint8_t* out, size_t most) {
     const auto* touch = provenance().touch(access);
     if (!touch) return 0;
@@ -222,7 +222,7 @@ KG_API const char* kgsim_lost() {
 // The made-up clock of events, in seconds.
 KG_API double kgsim_device_time() { return runtime().device_time += 1e-6; }
 
-// An error that a launch left and nobody asked about, as torch's own next launch would meet it;
+// A launch's error that no call has read, as torch's own next launch would meet it;
 // null if there is none. Telling it clears it.
 KG_API const char* kgsim_launch_error() {
     if (runtime().last == cudaSuccess) return nullptr;

@@ -19,7 +19,7 @@ struct Event {
     double time = 0;
 };
 
-// Handles that may be one of ours: the program can also name the legacy stream and its like, and make numbers up.
+// Handles that may be ours: a program can also pass the legacy stream and the like, or invalid numbers.
 std::set<cudaStream_t>& made() {
     static auto* streams = new std::set<cudaStream_t>;
     return *streams;

@@ -8,7 +8,7 @@ template <class T> u64 extended(T v, bool is_signed) {
     return is_signed ? u64(i64(std::make_signed_t<T>(v))) : u64(v);
 }
 
-// Brings one element of all lanes in; lanes not in `lanes` of the mask read what memory that isn't there gives.
+// Loads one element of all lanes; lanes of the mask that are not in `lanes` read the value of absent memory.
 template <class T> void gather(Ctx& c, const Insn& i, const u64* host, u32 element, u32 dst, u32 lanes) {
     const bool sign = i.mode & 2, wide = i.mode & 4;
     const u64 keep = i.mode & 8 ? 0xffff : ~u64(0);

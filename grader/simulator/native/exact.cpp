@@ -163,7 +163,7 @@ void Exact::load(Ctx& c, const Insn& i) {
     });
 }
 
-// What a register held before an argument of the kernel is loaded into it: an argument is a number.
+// A kernel's argument loaded into a register is a number, whatever the register held.
 void Exact::argument(Ctx& c, const Insn& i) {
     const u32* list = c.code->lists.data() + i.list;
     const Residues none_of_them[4] = {};

@@ -43,7 +43,7 @@ public:
     // The host has written this memory, or copied it.
     void forget(u64 address, u64 size);
     void copied(u64 to, u64 from, u64 size);
-    // A region begins where others may have been.
+    // A new region may reuse the addresses of freed ones.
     void renewed(u64 base, u64 size);
     // The elements of a region's 16-bit cells from an address on, and how many; null where there is no region.
     Residues* cells(u64 address, u64* count);

@@ -59,7 +59,7 @@ inline Residues operator+(Residues a, Residues b) { return {FieldP::add(a.p, b.p
 inline Residues operator*(Residues a, Residues b) { return {FieldP::mul(a.p, b.p), a.q && b.q ? FieldQ::mul(a.q, b.q) : 0}; }
 inline Residues operator-(Residues a) { return {FieldP::neg(a.p), a.q ? FieldQ::neg(a.q) : 0}; }
 inline Residues operator-(Residues a, Residues b) { return a + -b; }
-// Functions of which nothing is assumed but that equal arguments give equal results (and what is named here).
+// Functions about which only this is assumed: equal arguments give equal results (and the properties named here).
 enum class Symbol : uint64_t { leaf = 1, log2, sine, cosine, erf, exponent, log2e, log2_of_10, pi };
 void set_key(uint64_t key);
 // Numbers that the reference is written with: a constant may be made of two of them, as compilers and authors fold them.
@@ -73,7 +73,7 @@ using Function = Residues (*)(Residues);
 Function function_of(std::string_view name);
 Residues inverse(Residues a);
 Residues power(Residues base, Residues exponent, std::optional<double> constant_exponent);
-// The number that a literal stands for, up to its rounding: the simplest fraction near it, alone or times log2(e), or a root.
+// The number that a rounded literal represents: the simplest fraction near it, alone or times log2(e), or a root.
 Residues constant(double value);
 
 }  // namespace kgsim

@@ -1,4 +1,4 @@
-// What instructions do with elements of the exact algebra.
+// Effects of instructions on elements of the exact algebra.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// What was found, in words and as JSON.
+// Findings, in words and as JSON.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ struct Place { std::string file, frames = "[]"; u32 line = 0; };
 struct FindingEntry {
     std::string json_head, json_tail;
     u64 count = 0;
-    // Of values that nobody wrote, and that nothing does but store: where they were stored, and what kernels had stored there.
+    // Of unwritten values that are only stored: where, and the bytes that kernels had stored there.
     struct Taker { RegionId id; u64 address, stored; };
     std::vector<Taker> takers;
     bool used = false;
@@ -28,7 +28,7 @@ struct FindingEntry {
         std::erase_if(takers, [&](const Taker& one) { return one.id == region->id; });
         takers.push_back({region->id, u64(e.address), region->bytes_written_by_kernels});
     }
-    // Whether they are gone, as after a warm-up: all of the memory that took them was stored to again, or was freed unread.
+    // Whether they are gone, as after a warm-up: all of that memory was overwritten, or freed unread.
     bool gone() const {
         return !used && std::all_of(takers.begin(), takers.end(), [](const Taker& one) {
             const auto now = find_region(one.address);
@@ -133,7 +133,7 @@ private:
         auto r = region_by_id(e.region);
         return r ? (r->name.empty() ? "an allocation" : "`" + name_of(*r) + "`") : "any allocation";
     }
-    // What the host code allocates has no name of its own: it is what a parameter points to.
+    // Memory that the host code allocates has no name: it is named after the parameter that points to it.
     std::string name_of(const RegionInfo& r) const {
         for (size_t k = 0; r.name == kUnnamed && k < launch_.addresses.size(); ++k)
             if (launch_.addresses[k] - r.base < std::max<u64>(r.size, 1)) return "argument " + number(k + 1);
@@ -150,7 +150,7 @@ private:
         return ": the index has wrapped around 32 bits; without that it would be byte " + number(u64(e.meant));
     }
 
-    // Whose source tells what a block does has no threads: there it is "program 3".
+    // A source written per block has no threads: its text says "program 3".
     std::string spoken_actor(u32 t, u64 n) const {
         const u32 x = u32(n % launch_.grid.x), y = u32(n / launch_.grid.x % launch_.grid.y), z = u32(n / launch_.grid.x / launch_.grid.y);
         if (!code_.of_blocks) return spoken_thread(t) + " of block " + spoken(x, y, z);

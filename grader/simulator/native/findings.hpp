@@ -1,4 +1,4 @@
-// What a launch counts and finds, in numbers.
+// A launch's counters and findings, in numbers.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ enum class Found : u8 {
 };
 const char* found_name(Found kind);
 
-// One happening, in numbers; text is made once, for the report.
+// One event, in numbers; text is made once, for the report.
 struct Event {
     Found kind;
     u32 insn = none, other = none;  // instructions
@@ -32,7 +32,7 @@ struct Event {
     u32 detail = 0;    // kind of use, of conflict, barrier number, mask
     RegionId region = -1;
     i64 meant = -1;    // offset in the region, had a 32-bit index not wrapped around
-    u32 copy = none;   // the instruction whose copy was still to bring what is read
+    u32 copy = none;   // the instruction of the pending copy whose bytes are read
 };
 enum class Use : u32 { none, store, address, branch, atomic, print };
 enum class Conflict : u32 { write_read, read_write, write_write, atomic_plain, plain_atomic };
@@ -41,7 +41,7 @@ struct Tally { Event first; u64 count = 0; };
 
 struct Findings {
     std::map<std::array<u32, 3>, Tally> by_place;  // kind, insn, other
-    std::map<u32, u32> pending;  // by load: the copy that was still to bring what it read
+    std::map<u32, u32> pending;  // by load: the pending copy whose bytes it read
     u64 most = 200;
     void add(const Event& event);
     void merge(const Findings& from);

@@ -1,4 +1,4 @@
-// Most accesses are of lanes that follow one another in memory: all of them go at once.
+// Most accesses are of consecutive lanes and addresses: all of them are done at once.
 #pragma once
 
 #include "core.hpp"
@@ -17,14 +17,14 @@ struct Footprint {
     u64 bytes(u32 each) const { return u64(lanes) * each; }
 };
 
-// `bytes` is what each lane touches.
+// `bytes` is the size of each lane's access.
 Footprint footprint_of(const Ctx& c, const Addresses& a, u32 bytes);
 
 // Whether all lanes' elements can be moved at once between these registers and memory where they follow one another.
 bool moves_whole(const Insn& i);
 // Loads all lanes from `host`.
 void load_whole(Ctx& c, const Insn& i, const Footprint& s, const void* host);
-// What all lanes store, as it will lie in memory.
+// All lanes' stored values, as laid out in memory.
 struct Packed { alignas(64) u8 bytes[warp_lanes * 32]; };
 void pack_whole(const Ctx& c, const Insn& i, const Footprint& s, Packed& out);
 // Lanes whose store to `host` would change memory; `each` bytes a lane.

@@ -1,6 +1,6 @@
 // Keeps generated host code off the device's memory, which on the simulator is the process' own.
 //
-// Its pages can't be touched but while the runtime, cuBLAS or an operator of torch is at work. Host
+// Its pages are closed except while the runtime, cuBLAS or an operator of torch is at work. Host
 // code that follows a device pointer faults, as it does where there is a GPU; the fault is noted, the
 // context is lost, and the host code goes on to its end, so that a report can say what happened.
 //
@@ -76,7 +76,7 @@ bool is_write(const void* context) {
 
 enum class Fault { kNone, kExpected, kHostCode };
 
-// Opens what was touched: by a call at work, or by host code, for which all stands open from then on.
+// Opens the accessed pages for a running call; for host code, opens all pages from then on.
 // Threads of one call may meet here; none of them holds the lock where it faults.
 Fault met(uint64_t address, const void* context) {
     auto& all = gate();
@@ -112,7 +112,7 @@ void hand_on(Gate& all) {
     all.handed_on = true;
 }
 
-// Takes the signal, again where the program has a handler of its own meanwhile (Python's faulthandler, a backtrace): that stands behind ours.
+// Installs the handler, again where the program has since set its own (Python's faulthandler): ours calls that one.
 bool take_signal(Gate& all) {
     struct sigaction now {}, ours {};
     if (sigaction(SIGSEGV, nullptr, &now) != 0) return false;

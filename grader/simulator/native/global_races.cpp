@@ -131,7 +131,7 @@ template <class F> void each(Ctx& c, const Insn& i, const Addresses& a, u32 byte
     }
 }
 
-// Whether nobody but each lane's own thread has written the cells of lanes that follow one another; with `mark`, it is their writer then.
+// Whether only each lane's own thread has written the cells of consecutive lanes; with `mark`, it becomes their writer.
 bool own_all(Ctx& c, const Watch& w, const Footprint& s, u32 bytes, bool mark) {
     const u32 cell = c.code->global_cell;
     const u64 offset = c.whole ? s.low - origin_of(*c.whole) : 0;

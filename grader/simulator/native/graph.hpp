@@ -1,4 +1,4 @@
-// CUDA graphs: work for a stream that is being captured is kept, and done whenever the graph is launched.
+// CUDA graphs: work for a captured stream is kept, and done at each launch of the graph.
 #pragma once
 
 #include <functional>
@@ -11,15 +11,15 @@ using Work = std::function<cudaError_t()>;
 
 // Whether a capture is under way, on any stream.
 bool capturing();
-// Work for a stream: kept where the stream is being captured, else done. A capture that has failed keeps none.
+// Work for a stream: kept while the stream is being captured, otherwise done. A failed capture keeps none.
 cudaError_t give(cudaStream_t stream, Work work);
-// What a call that no capture allows returns while one is under way, which it ruins; cudaSuccess otherwise.
+// The error of a call that is forbidden during a capture, which it invalidates; cudaSuccess otherwise.
 cudaError_t forbidden();
 // The same for calls that may wait or free memory: a relaxed capture allows them.
 cudaError_t unsafe();
 // The same for calls on the legacy stream that wait for it.
 cudaError_t waits();
-// The same for waiting for, or asking after, this stream or event.
+// The same for waiting for, or querying, this stream or event.
 cudaError_t asks(cudaStream_t stream);
 cudaError_t asks(cudaEvent_t event);
 // Events carry a capture from stream to stream.

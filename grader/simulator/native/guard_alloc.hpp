@@ -4,7 +4,7 @@
 #include <cstdint>
 
 extern "C" {
-// Whose memory it is: kernels may touch all but the host's.
+// The memory's owner: kernels may access all but the host's.
 enum KgsimKind { kKindHost = 0, kKindDevice = 1, kKindPinned = 2, kKindManaged = 3 };
 
 // Memory of `bytes` bytes, aligned to 512, with guards on both sides, filled with a poison pattern;
@@ -14,18 +14,18 @@ void* kgsim_alloc(size_t bytes, int kind);
 // Memory of the host's for the result of an operator, which may become the device's.
 void* kgsim_alloc_result(size_t bytes);
 void kgsim_free(void* data);
-// Memory of a graph, which outlives its tensors: told to the capture that is under way, and let go with the graph.
+// Memory of a graph, which outlives its tensors: recorded by the running capture, and freed with the graph.
 void kgsim_keep(void* data);
 void kgsim_unkeep(void* data);
 // Whether a stream is being captured into a graph; `give` keeps work for it, which returns a cudaError_t. `drop` frees
 // `data` with the graph.
 int kgsim_capturing(void);
 int kgsim_give(int (*run)(void*), void (*drop)(void*), void* data);
-// Ruins the capture, as what can't be captured does, and returns the error.
+// Invalidates the capture, like a call that can't be captured, and returns the error.
 int kgsim_refuse_in_capture(void);
-// Memory that a CPU operator made becomes the device's when its tensor does.
+// Memory allocated by a CPU operator becomes the device's when its tensor does.
 void kgsim_to_device(void* data, int written);
-int kgsim_kind(const void* address);  // -1 where nothing of ours is
+int kgsim_kind(const void* address);  // -1 outside our memory
 // The host has written there.
 void kgsim_written(const void* data, size_t bytes);
 // An operator or a copy reads the memory around the address.
@@ -33,7 +33,7 @@ void kgsim_note_read(const void* data);
 size_t kgsim_unwritten_in(const void* data, size_t bytes);
 // Sets out[i] where a kernel has stored to element i; kept only while `track_stores` is set.
 void kgsim_stored(const void* data, size_t item, size_t count, uint8_t* out);
-// Whether memory is so large that it may cost no more than what is in it, in a run of which a part alone counts.
+// Whether memory is so large that only its contents may cost memory, in a run that computes only a part.
 int kgsim_is_vast(size_t bytes);
 // Makes vast memory zero without touching it; 0 where it isn't vast.
 int kgsim_zero(void* data, size_t bytes);
@@ -44,25 +44,25 @@ uint64_t kgsim_stored_bytes(const void* data);
 // Counts as copies to the host what kernels have put into memory that the host reads as well.
 void kgsim_note_values(void);
 void kgsim_mark_input(void* data, size_t bytes, const char* name);
-// What findings call the memory around the address from now on, unless it is an input.
+// Sets the name in findings of the memory around the address, unless it is an input.
 void kgsim_name_memory(const void* data, const char* name);
 // Device memory in bytes: 0 allocated, 1 peak, 2 the largest request refused; 3 restarts the peak.
 uint64_t kgsim_memory(int what);
-// Whether large operators are to give shapes only (Settings::dry_run in runtime.hpp).
+// Whether large operators return shapes only (Settings::dry_run in runtime.hpp).
 int kgsim_dry_run(void);
-// Something that can't be simulated was asked for, by its name.
+// The named feature can't be simulated, and was used.
 void kgsim_missing(const char* name);
-// The error that took the context, or one that a launch left; null if there is none.
+// The error that destroyed the context, or one that a launch left; null if there is none.
 const char* kgsim_lost(void);
 const char* kgsim_launch_error(void);
-// Between them the grader's own code may touch the device's memory (gate.hpp).
+// Between these two calls the grader's own code may access device memory (gate.hpp).
 void kgsim_open(void);
 void kgsim_close(void);
 }
 
 namespace kgsim {
 
-// While one lives, device memory can be touched.
+// While one lives, device memory is accessible.
 class DeviceMemoryOpen {
  public:
   DeviceMemoryOpen() { kgsim_open(); }

@@ -1,4 +1,4 @@
-// Values as JSON, and as a person says them.
+// Values as JSON, and as text.
 #pragma once
 
 #include <cmath>

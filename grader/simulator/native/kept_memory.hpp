@@ -1,4 +1,4 @@
-// Memory as it is before a launch, to be put back: only what kernels have written since is copied.
+// Memory before a launch, to be restored: only bytes that kernels wrote since are copied.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@ namespace kgsim {
 
 constexpr u64 kept_page = 4096;
 
-// The bytes of one region, and which of them somebody has written.
+// The bytes of one region, and which of them are written.
 struct Piece {
     RegionId id = -1;
     u64 base = 0;
@@ -17,11 +17,11 @@ struct Piece {
 };
 using Pieces = std::vector<std::shared_ptr<const Piece>>;
 
-// What all regions hold; what is as in `last` is shared with it. None where it would be more than `most` bytes.
+// The contents of all regions; parts equal to `last` are shared with it. None where they exceed `most` bytes.
 Pieces keep_memory(const Pieces& last, u64 most);
 // False where a region of them is gone.
 bool restore_memory(const Pieces& pieces);
-// Others than kernels may have written: the next restoring copies all.
+// Something other than a kernel may have written: the next restore copies everything.
 void doubt_memory();
 
 }  // namespace kgsim

@@ -132,7 +132,7 @@ std::optional<VariableInfo> find_variable(const ProgramRef& program, const std::
     return std::nullopt;
 }
 
-// What a launch gives each parameter that may be an address.
+// The launch's value for each parameter that may be an address.
 static std::vector<u64> addresses(const RawFunction& kernel, const std::vector<u8>& given) {
     std::vector<u64> all(kernel.parameters.size(), 0);
     for (size_t k = 0; k < all.size(); ++k)

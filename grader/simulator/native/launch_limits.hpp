@@ -1,4 +1,4 @@
-// What a launch may ask for: the limits that the driver checks.
+// Limits of a launch that the driver checks.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace kgsim {
 struct Refusal {
     cudaError_t error = cudaSuccess;
     std::string reason;
-    const char* limit = "";  // what was asked too much of (`Limit` in grader/records/evidence.py)
+    const char* limit = "";  // the exceeded limit (`Limit` in grader/records/evidence.py)
     uint64_t asked = 0, most = 0;
 };
 
@@ -25,7 +25,7 @@ std::string words(const char* format, Values... values) {
     return text;
 }
 
-// Why a launch of the kernel (null: the function is none) is refused, if it is.
+// Why a launch of the kernel is refused, if it is; null kernel: the function is not a kernel.
 Refusal check(const HostKernel* kernel, const dim3& grid, const dim3& block, size_t shared);
 
 }  // namespace kgsim

@@ -167,7 +167,7 @@ void run_fence(Ctx& c, const Insn& i);
 void run_nothing(Ctx& c, const Insn& i);
 void run_vote(Ctx& c, const Insn& i);
 void run_shuffle(Ctx& c, const Insn& i);
-// The lane whose value lane `l` gets in a shuffle: its own where the other is not `inside` of its segment.
+// The lane whose value lane `l` receives in a shuffle: its own where the other is not `inside` its segment.
 u32 shuffle_source(const Ctx& c, const Insn& i, u32 l, bool& inside);
 void run_match(Ctx& c, const Insn& i);
 void run_reduce(Ctx& c, const Insn& i);

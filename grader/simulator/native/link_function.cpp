@@ -276,7 +276,7 @@ void FunctionLinker::instruction(const RawInsn& raw, u32 position) {
             if (b.sync == none) b.start = Start::plain;
             b.simple = b.start == Start::barrier && is_simple(code_.insns[b.sync]) && from == b.sync && from + 1 == code_.insns.size();
         }
-        // What follows an instruction that stops the launch is not executed.
+        // Instructions after one that stops the launch are not executed.
         if (alone || code_.insns.back().run == run_unsupported) close_block(End::fall, nullptr, none);
     }
     if (raw.guard && alone) open_block(Start::plain);

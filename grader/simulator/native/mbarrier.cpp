@@ -39,7 +39,7 @@ void finish_copies(Ctx& c, const Insn& i) {
     run_copy_wait(c, all);
 }
 
-// The lanes whose object has been initialised; the others read what nobody wrote.
+// The lanes whose object has been initialised; the others read unwritten memory.
 u32 made(Ctx& c, const Insn& i, const Addresses& a, u32 lanes) {
     if (!c.uninit) return lanes;
     const u32 bad = unwritten_shared(c, a, 8, lanes);

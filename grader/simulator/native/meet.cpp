@@ -48,7 +48,7 @@ u32 Runner::meet(Warp& w, u32 pc, u32 group) {
     return 0;
 }
 
-// The barrier that lanes have come to, with what it remembers of it.
+// The barrier at which lanes have arrived, with its state.
 Barrier& Runner::come(const Warp& w, const Insn& insn, u32 id, u32 pc) {
     Barrier& x = block_.barriers[id];
     block_.barriers_in_use |= 1u << id;
@@ -131,7 +131,7 @@ bool Runner::arrives_whole(Warp& w) {
 
 // A barrier that only some lanes of a warp come to, while others may go past it: told once one of the others comes to
 // a barrier all the same. (On an H200 such a kernel hangs or not, as the compiler has placed the reconvergence.)
-// Nothing is told by lanes that had a turn out of order: they need not have waited where the others would have met them.
+// Lanes that ran out of order prove nothing: they need not have waited where the others would have met them.
 void Runner::note_apart(Warp& w, const Insn& barrier, u32 pc, u32 group) {
     if (const u32 late = w.skipped & group) {
         Event e{Found::barrier_divergence, w.skipped_insn, barrier.id};
@@ -150,7 +150,7 @@ void Runner::note_apart(Warp& w, const Insn& barrier, u32 pc, u32 group) {
     }
 }
 
-// Whether every way from a block of code to the end goes by another one.
+// Whether every path from a block of code to the end passes another one.
 bool Runner::always_reaches(u32 from, u32 block) {
     const auto [known, fresh] = reaches_.try_emplace({from, block}, true);
     if (!fresh) return known->second;

@@ -10,7 +10,7 @@ struct Occupancy {
     const char* limiter = "";  // "threads", "blocks", "registers", "shared memory"
 };
 
-// Registers of one thread as ptxas said; 0 where it wasn't asked.
+// Registers of one thread according to ptxas; 0 where it didn't run.
 int registers_of(const HostKernel& kernel);
 // Registers that a block takes: allocated by warp, in units of 256.
 int block_registers(int registers, int threads);

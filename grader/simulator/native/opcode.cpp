@@ -1,4 +1,4 @@
-// What an opcode's words say.
+// The meaning of an opcode's words.
 #include "link.hpp"
 
 namespace kgsim {

@@ -1,4 +1,4 @@
-// A loaded program: what it was loaded from, and what became of it.
+// A loaded program: its source and its linked form.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ public:
     std::string bytes;
 };
 
-// Notes that a kernel of the program was launched: then it can be told and changed (cudart_changes.cpp).
+// Records that a kernel of the program was launched, so that changed runs can name it (cudart_changes.cpp).
 void note_launched(const ProgramRef& program);
 
 }  // namespace kgsim

@@ -16,7 +16,7 @@ void Runner::start_watching() {
     turn_reads_ = block_.global_reads;
 }
 
-// `done` where it goes on.
+// `done` where it continues.
 Turn Runner::idles(bool yields) {
     const bool repeated = repeats();
     if (repeated && yields && block_.global_reads != saved_reads_) return Turn::waits;
@@ -68,7 +68,7 @@ u64 Runner::state(const Warp& w) const {
     return h;
 }
 
-// Where memory doesn't change, a warp whose state comes back goes on so forever; once each has, the block does. Warps
+// Where memory doesn't change, a warp whose state recurs loops forever; once each warp does, the block does. Warps
 // one by one, as their turns don't keep step (Brent's cycle detection over rounds).
 bool Runner::repeats() {
     ++rounds_;

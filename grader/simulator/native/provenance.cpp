@@ -441,7 +441,7 @@ void Provenance::step(Ctx& c, const Insn& i) {
     each_lane(c.mask, [&](u32 l) { set(c, i.d, l, 0); set(c, i.d2, l, 0); });
 }
 
-// What it computed or brought, in floats.
+// Its computed or loaded value, in floats.
 void Provenance::computed(Ctx& c, const Insn& i) {
     const bool brings = (i.run == run_load || i.run == run_atomic) && i.width == 4 && i.vec == 1;
     if (brings && i.run == run_atomic) return accumulated(c, i);

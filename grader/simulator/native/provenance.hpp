@@ -1,9 +1,9 @@
-// Where values come from: in a run that asks for it, each value that a kernel computes keeps what it was made of.
+// Provenance: in runs with this option, each value that a kernel computes keeps a record of its sources.
 //
 // A label names a node: a step (an instruction with the labels of what it computed from), a read of memory that no
 // kernel wrote (a leaf), or a constant. Labels go through registers, shared and local memory, shuffles and atomics;
 // addresses and indices that come from no memory have none. What an element came from is the graph below the node of
-// its last store. Beside it stands what each instruction touched of each region.
+// its last store. With it are the bytes of each region that each instruction accessed.
 #pragma once
 
 #include <map>
@@ -28,7 +28,7 @@ public:
         u64 address() const { return u64(from[1]) << 32 | from[0]; }
     };
     struct Writer { u64 launch = 0; u32 block = 0, thread = 0; };
-    // What one instruction touched of one region.
+    // The bytes of one region that one instruction accessed.
     struct Touch {
         u32 number = 0, insn = 0, width = 0;
         u64 base = 0, size = 0, accesses = 0;
@@ -43,18 +43,18 @@ public:
     void begin_warp(Warp& warp, const Code& code) override;
     void step(Ctx& c, const Insn& i) override;
     void computed(Ctx& c, const Insn& i) override;
-    // What it would have changed depends on the guard.
+    // Its skipped results depend on the guard.
     void left_out(Ctx& c, const Insn& i) override;
     void passed(Block& block, u64 to, u64 from, u32 size) override;
     void fetched(const Ctx& c, const Insn& i, const Addresses& a, u32 bytes) override;
     void kept(Ctx& c, const Insn& i, u32 op) override;
     void stored(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 op) override;
-    // The host has written this memory, or copied it: as far as kernels go it comes from nowhere, or from there.
+    // The host has written this memory, or copied it: values have no source in a kernel, or that of the original.
     void forget(u64 address, u64 size);
     void copied(u64 to, u64 from, u64 size);
     void give_up(const char* why) override { if (unfollowed_.empty()) unfollowed_ = why; }
 
-    // As JSON: what was touched; what the values at these addresses came from, each alone or all together; which reads reach none of these addresses.
+    // As JSON: accessed bytes; sources of the values at these addresses, one by one or together; reads that reach none.
     std::string touched() const;
     std::string origins(const u64* addresses, size_t count, bool together) const;
     std::string lost(const u64* addresses, size_t count) const;
@@ -91,7 +91,7 @@ private:
     const Touch* touch_at(const Node& leaf) const;
 
     std::vector<Node> nodes_;
-    std::vector<u32> blocks_;    // the first node of each block that ran, and what came after it
+    std::vector<u32> blocks_;    // the first node of each block that ran, and the first one after it
     std::vector<float> values_;  // of the nodes that compute or load floats
     std::map<u64, Shadow> shadows_;  // by base
     Shadow* last_ = nullptr;
@@ -106,7 +106,7 @@ private:
     std::vector<std::pair<const Region*, Touch*>> recent_;  // by instruction of the launch
     u32 base_ = 0;
     u64 launch_ = 0;
-    std::string unfollowed_;  // what it can't see through; empty: nothing so far
+    std::string unfollowed_;  // the first instruction that it can't follow; empty: none so far
 };
 
 Provenance& provenance();

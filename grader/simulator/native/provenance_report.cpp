@@ -1,4 +1,4 @@
-// What was kept of values, in answer to questions about elements: as JSON.
+// Recorded sources of values, queried by element: as JSON.
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -126,7 +126,7 @@ std::string Provenance::origins(const u64* addresses, size_t count, bool togethe
     return list_json(all);
 }
 
-// What values came from; `seen` has a zero for each node, before and after.
+// Sources of values; `seen` has a zero for each node, before and after.
 std::string Provenance::origin(const std::vector<Label>& ends, std::vector<u8>& seen) const {
     std::vector<Label> below;
     double total = 0;  // of what was stored
@@ -143,7 +143,7 @@ std::string Provenance::origin(const std::vector<Label>& ends, std::vector<u8>& 
             for (Label from : nodes_[below[k]].from)
                 if (from && !seen[from]) { seen[from] = 1; below.push_back(from); }
     std::sort(below.rbegin(), below.rend());  // what a value was made of has smaller labels
-    // Lines that take values over from other threads, each with its last instruction on the way; and through which of these each value came.
+    // Lines that pass values between threads, each with its last instruction, and the lines that each value passed.
     std::map<std::pair<std::string, u32>, size_t> lines_over;
     std::vector<u32> handovers;
     std::unordered_map<Label, u64> through;
@@ -199,7 +199,7 @@ std::string Provenance::origin(const std::vector<Label>& ends, std::vector<u8>& 
     return "{\"total\":" + precise(float(total)) + ",\"block\":" + number(block) + ",\"reads\":" + list_json(read_items) + ",\"lines\":" + list_json(line_items) + ",\"constants\":" + list_json(constants) + "}";
 }
 
-// Reads of which no value at these addresses came, with where the value ends.
+// Reads that reached no value at these addresses, and where each value ends.
 std::string Provenance::lost(const u64* addresses, size_t count) const {
     if (nodes_.empty()) return "[]";
     std::vector<u8> reached(nodes_.size(), 0);

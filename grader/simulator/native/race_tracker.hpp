@@ -1,4 +1,4 @@
-// What a cell of shared memory remembers of who touched it, and what an access makes of that.
+// A shared memory cell's record of its last accesses, and how an access updates it.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include "access.hpp"
 
 namespace kgsim {
-namespace {  // of the one unit that includes it, so that all of it is inlined there
+namespace {  // included by one unit only, so that all of it is inlined there
 
 constexpr u32 insn_bits = 19, last_insn = (1u << insn_bits) - 1;
 constexpr u64 same_value = u64(1) << insn_bits;  // other threads wrote the same value in this interval
@@ -27,7 +27,7 @@ Cell cell(Cells& all, size_t k) { return {all.write[k], all.atomic[k], all.read[
 // it since; the thread that did 10.
 constexpr u32 state_bits = 12, settled_bit = 1 << 11, several = 1 << 10, thread_mask = several - 1;
 
-constexpr u32 most_cells = 128;  // of lanes that follow one another, whose cells are looked at all at once
+constexpr u32 most_cells = 128;  // of consecutive lanes, checked all at once
 
 struct Tracker {
     Ctx& c;
@@ -73,7 +73,7 @@ struct Tracker {
         e.address = 0;
         c.report(e, lane);
     }
-    // Once a cell and interval: which of them is the last changes nothing.
+    // Once per cell and interval: it doesn't matter which one is the last.
     void report_same_value(u64 word, u32 lane) const {
         const Stamp s{word};
         if (i.flags & (volatile_ | strong)) return;
@@ -89,7 +89,7 @@ struct Tracker {
         const u32 fenced = kind == Conflict::write_read ? other.fence_epoch[s.thread() % warp_lanes] : c.warp->fence_epoch[lane];
         return fenced == c.block->epoch;
     }
-    // Whether nobody but the thread has touched the cell in this interval.
+    // Whether only this thread has accessed the cell in this interval.
     bool own(u32 state, u32 thread) const { return state < touched || state == (touched | thread); }
     void touch(const Cell& x, u32 thread) const {
         if (x.state < touched) x.state = touched | thread;
@@ -106,7 +106,7 @@ struct Tracker {
         else if (mine(x.other_read)) x.other_read = now;
         else if (warp_of(x.read) == warp_of(x.other_read) && warp_of(x.read) != c.warp->index) x.other_read = now;
     }
-    // Nothing written since the last barrier, and readers of two warps known: one more reader tells nothing new.
+    // Nothing written since the last barrier, and readers of two warps known: another reader adds nothing.
     bool tells_nothing(const Cell& x) const {
         return x.write < floor && x.atomic < floor && x.read >= floor && x.other_read >= floor && (x.read ^ x.other_read) & warp_bits;
     }
@@ -124,7 +124,7 @@ struct Tracker {
         if (conflicts(x.atomic, lane) && !(i.flags & (volatile_ | strong))) report(x.atomic, lane, Conflict::atomic_plain);
         note_reader(x, lane);
     }
-    // The last thread of this warp that a read of the cell may change anything for; beyond it none does.
+    // The last thread of this warp whose read of the cell can change its state.
     u32 last_reader(const Cell& x) const {
         if (x.write >= floor || x.atomic >= floor || x.read < floor || x.other_read < floor) return none;
         if ((x.read ^ x.other_read) & warp_bits || Stamp{x.read}.thread() / warp_lanes != c.warp->index) return none;

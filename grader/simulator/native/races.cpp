@@ -35,7 +35,7 @@ template <bool Store> bool at_once(const Tracker& t, const Footprint& s, u32 byt
     return n <= most_cells && std::has_single_bit(bytes) && look(n, u32(std::countr_zero(bytes) - shift));
 }
 
-// Whether no cell between the ends of a small footprint can tell anything new.
+// Whether no cell between the ends of a small footprint can add information.
 bool all_settled(const Tracker& t, const Footprint& s, u32 bytes) {
     if (s.high - s.low > most_cells) return false;
     const int shift = std::countr_zero(t.c.code->granule);
@@ -45,7 +45,7 @@ bool all_settled(const Tracker& t, const Footprint& s, u32 bytes) {
     return !open;
 }
 
-// Lanes whose cell can tell something new.
+// Lanes whose cell can add information.
 u32 unsettled(const Tracker& t, const Addresses& a, u32 lanes) {
     const int shift = std::countr_zero(t.c.code->granule);
     const u32* state = t.c.block->cells.state.data();

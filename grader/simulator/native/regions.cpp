@@ -1,4 +1,4 @@
-// The registry of memory that kernels may touch.
+// The registry of memory that kernels may access.
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -44,7 +44,7 @@ struct Registry {
     void retire(std::map<u64, std::unique_ptr<Region>>::iterator it) {
         Region& r = *it->second;
         r.live = false;
-        // The host reads what is not the device's alone, and nobody sees it.
+        // Memory that the host shares is read unseen.
         if (r.init && r.taken.load() == Region::unread) unread.insert(r.id);
         drop_shadow(r);
         freed.push_back(std::move(it->second));
@@ -83,7 +83,7 @@ bool make_zero(u8* data, u64 bytes) {
 bool copy_what_is_there(u8* to, const u8* from, u64 bytes) {
     static const u8 zeros[page] = {};
     if (!make_zero(to, bytes)) return false;
-    // Reading what nobody has touched takes one fault for each large page then, and still no memory.
+    // Reading untouched memory then takes one fault for each large page, and still no memory.
     if (bytes > page) madvise(next_page(from), bytes - page, MADV_HUGEPAGE);
     for (u64 at = 0; at < bytes; at += page) {
         const u64 n = std::min(page, bytes - at);

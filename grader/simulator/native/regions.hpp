@@ -1,4 +1,4 @@
-// Memory that kernels may touch.
+// Memory that kernels may access.
 #pragma once
 
 #include <atomic>
@@ -16,22 +16,22 @@ struct Region {
     u8* stored = nullptr;  // one byte a byte, set by kernels' stores; null: not kept
     std::string name;
     std::atomic<u64> written{0};
-    // Of values that nobody wrote: none, stored here, read from here since.
+    // Of unwritten values: none, stored here, read from here since.
     enum Taken : u8 { none, unread, read };
     std::atomic<Taken> taken{none};
     void note_read() { if (taken.load(std::memory_order_relaxed) == unread) taken.store(read, std::memory_order_relaxed); }
     void note_taken() { if (taken.load(std::memory_order_relaxed) == none) taken.store(unread, std::memory_order_relaxed); }
     std::atomic<u64*> cells{nullptr};  // last plain writers in this launch (global_races.cpp)
     size_t cell_bytes = 0;  // of the mapping
-    size_t cells_in_use = 0;  // bytes of it that this launch can touch
-    const void* holds = nullptr;  // what it held when it was restored last (kept_memory.hpp)
-    std::vector<u8> pages;        // of that, which kernels have written to since; empty: not kept
+    size_t cells_in_use = 0;  // bytes of it that this launch can access
+    const void* holds = nullptr;  // its contents at the last restore (kept_memory.hpp)
+    std::vector<u8> pages;        // pages that kernels have written since then; empty: not kept
     void note_pages(u64 low, u64 end) {
         if (pages.empty()) return;
         for (u64 k = (low - base) / 4096; k <= (end - 1 - base) / 4096; ++k) pages[k] = 1;
     }
 };
-// Memory that reads as zero and costs nothing until it is touched; null where there is none.
+// Memory that reads as zero and costs nothing until it is accessed; null where there is none.
 void* untouched(u64 bytes);
 // Before a launch whose narrowest store to global memory has `cell` bytes.
 void forget_writers(Region& region, u32 cell);

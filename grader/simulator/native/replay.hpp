@@ -14,16 +14,16 @@ struct Recorded {
     std::vector<std::vector<char>> values;
 };
 
-// While one is made: a launch that comes next, and memory that the host code would give back.
+// While recording: adds a launch, and keeps memory that the host code would free.
 bool recording();
 void record_launch(Recorded launch);
 void record_memory(void* data);
-// Whoever opens the GPU's memory and is no launch: what it does is not done again.
+// An access to the GPU's memory outside launches: a replay doesn't repeat it.
 void note_host_access();
 // Runs a launch as it was (cudart_launch.cpp).
 cudaError_t launch_again(const Recorded& launch);
 
-// While one lives, the memory is opened for a launch.
+// While one lives, memory is open for a launch.
 class InLaunch {
  public:
     InLaunch();

@@ -83,7 +83,7 @@ std::string launch_json(const LaunchEntry& e) {
            ",\"seconds\":" + number(l.result.seconds) + "}";
 }
 
-// A read that came before the write it needed shows twice: as unwritten and as a race. The race tells more.
+// A read before its write shows up twice: as unwritten and as a race. The race says more.
 std::set<u32> raced_loads(const Findings& findings) {
     std::set<u32> loads;
     for (const auto& [key, tally] : findings.by_place) {

@@ -1,4 +1,4 @@
-// Blocks of a launch in turn, and those that wait for each other side by side.
+// Runs a launch's blocks one after another, and blocks that wait for each other concurrently.
 #pragma once
 
 #include "run.hpp"
@@ -6,8 +6,8 @@
 namespace kgsim {
 
 // The blocks that one worker has begun. A block runs to its end before the next begins, unless it is found waiting for
-// what another block writes: then it is put aside, others begin (as many as the GPU holds at once), and those that
-// wait are given turns until one goes on. If none can, the launch hangs, and that is a proof.
+// a write of another block: then it is suspended, others begin (as many as the GPU holds at once), and those that
+// wait get turns until one continues. If none can, the launch provably hangs.
 class Residents {
 public:
     explicit Residents(Worker& worker) : worker_(worker), launch_(*worker.launch) {}
@@ -17,7 +17,7 @@ private:
     struct Waiting {
         std::unique_ptr<Runner> runner;
         u64 seen;     // changes of memory, by all blocks, when it began to wait
-        bool proven;  // nothing but another block can wake it
+        bool proven;  // only another block can wake it
     };
     std::unique_ptr<Runner> next();
     bool full() const;

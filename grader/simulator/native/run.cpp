@@ -1,4 +1,4 @@
-// The turns of a block's warps: whoever is furthest behind goes first.
+// The turns of a block's warps: the warp furthest behind goes first.
 #include <algorithm>
 
 #include "run.hpp"

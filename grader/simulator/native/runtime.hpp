@@ -1,4 +1,4 @@
-// What the parts of the CUDA runtime look-alike share: the GPU, the errors, what is reported.
+// Shared by the parts of the CUDA runtime stand-in: the GPU, the errors, the report.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -34,10 +34,10 @@ struct Settings {
     Options options;           // of the interpreter
     bool skip_kernels = false; // check launch configurations only
     int larger = 0;            // launches have more blocks (1, 2, 3: one more along x, y, z) or threads (4, 5: twice as many along x, y)
-    std::string larger_kernel; // of kernels that have this in their names alone
+    std::string larger_kernel; // only of kernels with this in their names
     // A dry_run at sizes that no CPU can compute: memory is zero and costs nothing until it is
     // touched, large operators of torch and of cuBLAS give shapes only, and a launch that is cut
-    // short is no failure. What it tells of are launches that are refused and lost contexts.
+    // short is no failure. It reports refused launches and lost contexts.
     bool dry_run = false;
     bool track_stores = false; // keep which bytes of device memory kernels have stored to
     bool gate = false;         // host code can't touch device memory (gate.hpp)
@@ -52,7 +52,7 @@ struct LaunchError {
     bool seen = false;
 };
 
-// A kernel that was given an address of the host's and went wrong in memory.
+// A kernel that received a host address and accessed invalid memory.
 struct HostPointer {
     std::string kernel;
     int parameter;  // from 0
@@ -70,7 +70,7 @@ struct Runtime {
     std::mutex mutex;
     Settings settings;
     cudaError_t last = cudaSuccess;    // cudaGetLastError resets it
-    cudaError_t sticky = cudaSuccess;  // nothing resets it but the end of the process
+    cudaError_t sticky = cudaSuccess;  // only the end of the process resets it
     std::string sticky_reason;
     std::string hung;                  // why the run can never end; empty: it can
     std::string over_budget;
@@ -82,7 +82,7 @@ struct Runtime {
     std::map<std::string, Fit> fits;          // by kernel, threads and shared bytes
     double device_seconds = 0;                // processor time inside launches, of the thread that took longest in each
     double device_time = 0;                   // made-up clock of events
-    std::atomic<uint64_t> bytes_to_host{0};   // that copies have brought there
+    std::atomic<uint64_t> bytes_to_host{0};   // by copies
 };
 
 Runtime& runtime();
@@ -91,11 +91,11 @@ Runtime& runtime();
 cudaError_t finish(cudaError_t error);
 // Errors after which a context is lost.
 void make_sticky(cudaError_t error, const std::string& reason);
-// Something that the simulator doesn't do was asked for.
+// The program used a feature that the simulator lacks.
 cudaError_t missing(const char* feature);
 int missing_call(const char* name);  // the same, for functions that know no types
 void count_call(const char* name);
-// Whether it is memory that kernels may touch.
+// Whether kernels may access this memory.
 bool on_device(const void* pointer);
 // Bytes: more than flags and sizes, values that the host may compute with.
 constexpr size_t kValues = 1024;
@@ -104,7 +104,7 @@ std::string json_text(const std::string& text);
 
 }  // namespace kgsim
 
-// Every entry point starts so: counted, and refused once the context is lost.
+// Every entry point starts with this: it is counted, and refused once the context is lost.
 #define KG_ENTER(name)                                                        \
     do {                                                                      \
         ::kgsim::count_call(name);                                            \

@@ -1,7 +1,7 @@
 // The interface of the simulator core: memory regions, programs, launches, findings.
 //
-// The CUDA runtime look-alike (cudart*.cpp, alloc*.cpp) codes against this header only. Guest pointers
-// are host addresses: the host side allocates as it likes and registers what kernels may touch.
+// The CUDA runtime stand-in (cudart*.cpp, alloc*.cpp) uses this header only. Guest pointers
+// are host addresses: the host side allocates freely and registers the memory that kernels may access.
 // All functions may be called from any thread; launches are executed one at a time.
 #pragma once
 
@@ -16,9 +16,9 @@ namespace kgsim {
 
 // ---------------------------------------------------------------- memory
 
-// What memory reads as that nobody has written, and memory that isn't there: quiet NaNs in every float format, half to
+// The values read from unwritten memory, and from memory that isn't there: quiet NaNs in every float format, half to
 // double, and huge numbers in integers of 16 bits and more, neither zeros nor indices. They differ so that a result which
-// holds one says where it comes from (judge/patterns.py).
+// holds one shows where it comes from (judge/patterns.py).
 constexpr uint64_t fresh_poison = 0x7FFD7FFD7FFD7FFD;
 constexpr uint64_t unset_poison = 0x7FF97FF97FF97FF9;  // of a register that was never set
 constexpr uint64_t outside_poison = 0x7FFB7FFB7FFB7FFB;
@@ -33,7 +33,7 @@ struct RegionFlags {
 
 using RegionId = int64_t;  // never reused; negative: refused
 
-constexpr const char* kUnnamed = "device memory";  // what the host code allocates
+constexpr const char* kUnnamed = "device memory";  // allocated by the host code
 
 struct RegionInfo {
     RegionId id = -1;
@@ -57,19 +57,19 @@ void set_read_only(RegionId id, bool read_only);
 void mark_initialised(uint64_t address, uint64_t size);
 // The host copied size bytes: initialised bytes stay so, unwritten bytes stay unwritten.
 void copy_initialised(uint64_t to, uint64_t from, uint64_t size);
-// Makes memory zero by giving its pages back; false where they are not the process' own.
+// Zeroes memory by returning its pages; false where they are not private to the process.
 bool make_zero(uint8_t* data, uint64_t bytes);
-// Copies so that pages which hold nothing but zeros stay untouched.
+// Copies; pages that hold only zeros stay untouched.
 bool copy_what_is_there(uint8_t* to, const uint8_t* from, uint64_t bytes);
-// Bytes of the live region around the address that nobody has written; 0 for regions not flagged uninitialised.
+// Unwritten bytes of the live region around the address; 0 for regions not flagged uninitialised.
 uint64_t unwritten_bytes(uint64_t address);
-// Bytes within [address, address + size) that nobody has written.
+// Unwritten bytes within [address, address + size).
 uint64_t unwritten_bytes(uint64_t address, uint64_t size);
 // Sets out[i] where a kernel has stored to the i-th of the elements of `item` bytes at `address`.
 void stored_elements(uint64_t address, uint64_t item, uint64_t count, uint8_t* out);
 // The live region that holds the address (or starts there, for empty ones).
 std::optional<RegionInfo> find_region(uint64_t address);
-// Something else than a kernel reads the memory around the address.
+// Something other than a kernel reads the memory around the address.
 void note_read(uint64_t address);
 // Whether that region was freed, and nothing had read the unwritten values that a kernel stored there.
 bool freed_unread(RegionId id);
@@ -83,7 +83,7 @@ struct ParamInfo {
 };
 
 struct KernelInfo {
-    std::string name;  // mangled: what __cudaRegisterFunction names
+    std::string name;  // mangled, as passed to __cudaRegisterFunction
     std::vector<ParamInfo> params;
     uint32_t param_bytes = 0;
     uint32_t static_shared = 0;  // bytes, as the hardware would count them
@@ -106,7 +106,7 @@ using ProgramRef = std::shared_ptr<const Program>;
 // Checks the whole blob; null and a reason in error where it isn't one that decode() makes.
 // The bytes are copied. Module variables get memory of their own, registered as regions.
 ProgramRef load_program(const void* blob, size_t size, std::string* error);
-// True where the bytes start like a blob of ours; size: how many bytes it says it has.
+// True where the bytes start like a blob of ours; size: its declared number of bytes.
 bool is_program(const void* bytes, size_t available, size_t* size);
 std::vector<KernelInfo> kernels(const ProgramRef& program);
 std::optional<KernelInfo> find_kernel(const ProgramRef& program, const std::string& name);
@@ -124,7 +124,7 @@ struct Options {
     unsigned threads = 1;              // host threads over independent blocks; 0: as many as cores
     uint64_t lane_steps = 0;           // instructions times lanes of one launch; 0: no limit
     uint64_t max_blocks = 0;           // run only that many, spread from the first to the last; 0: all
-    uint64_t block_seed = 0;           // chance that picks them instead: a sixth are neighbours; 0: none
+    uint64_t block_seed = 0;           // seed that picks them at random instead: a sixth are neighbours; 0: none
     uint64_t block_at = 0;             // where those neighbours are, in millionths of the grid
     uint64_t resident_blocks = 0;      // blocks that the GPU holds at once; 0: no limit
     bool cooperative = false;          // the launch gives blocks a barrier for the whole grid
@@ -138,12 +138,12 @@ struct Options {
     uint32_t sm_count = 132;           // %nsmid
     uint64_t max_findings = 200;       // distinct (kind, line, other line); more are only counted
     uint64_t findings = ~uint64_t{0};  // kinds of findings after which a launch goes on, a bit each; at another it ends
-    uint64_t outside = outside_poison;         // what a read of memory that isn't there gives, in its low bytes
+    uint64_t outside = outside_poison;         // the value of a read of memory that isn't there, in its low bytes
 };
 
 enum class Status : uint8_t {
     ok,           // ran to the end (findings may still tell of errors: see illegal_access)
-    deadlock,     // proven: nobody can go on
+    deadlock,     // proven: no thread can continue
     livelock,     // proven: a full round of all warps changed nothing
     budget,       // lane_steps or seconds used up: slow, not known to hang
     trapped,      // trap instruction or failed assert
@@ -159,8 +159,8 @@ struct LaunchResult {
     bool illegal_access = false;  // out-of-bounds or misaligned access: a GPU would report an error
     uint64_t outside_address = 0; // of the global access that was farthest from every live region,
     uint64_t outside_by = 0;      // and how many bytes away that is; 0: there was none outside
-    bool unmapped = false;        // a GPU has mapped nothing there, as far as one can tell
-    bool shared_outside = false;  // a shared access beyond all that the block has
+    bool unmapped = false;        // as far as known, a GPU has mapped nothing there
+    bool shared_outside = false;  // a shared access beyond all of the block's memory
     bool misaligned = false;      // an address that is no multiple of the access's size
     uint64_t lane_steps = 0;
     uint64_t blocks_run = 0;
@@ -168,11 +168,11 @@ struct LaunchResult {
 };
 
 // As cudaLaunchKernel: args[i] points at the value of parameter i. dynamic_shared in bytes.
-// Limits of the GPU (threads, grid, shared memory) are the caller's business.
+// The caller checks the GPU's limits (threads, grid, shared memory).
 LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 grid, Dim3 block,
                     uint64_t dynamic_shared, void* const* args, const Options& options);
 
-// What device printf gave so far, and forgets it.
+// Device printf's output so far; clears it.
 std::string take_output();
 
 // ---------------------------------------------------------------- report

@@ -13,7 +13,7 @@ constexpr u32 patience = 512;       // blocks in a row that the lowest lanes run
 }  // namespace
 
 // As on a GPU, where no warp gets far ahead: reads of global memory take long and not all the same, the rest a
-// few cycles. What races is then about as often right or wrong as there; whether it races is told from its accesses.
+// few cycles. A race then comes out right about as often as there; races are detected from accesses.
 void Runner::pass(Warp& w, const BasicBlock& b, u32 pc) {
     w.clock += b.cycles;
     if (!b.far || code_.of_blocks) return;
@@ -71,7 +71,7 @@ void Runner::execute(Warp& w, const BasicBlock& b, u32 group) {
     }
 }
 
-// The same, a watcher asked before and after each instruction.
+// The same, calling a watcher before and after each instruction.
 void Runner::execute_watched(Warp& w, const BasicBlock& b, u32 group) {
     for (u32 k = b.first; k < b.last; ++k) {
         const Insn& i = code_.insns[k];

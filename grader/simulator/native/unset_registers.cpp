@@ -9,7 +9,7 @@ namespace {
 
 bool is_register(const Operand& o) { return o.kind == Tok::reg || o.kind == Tok::negated; }
 
-// What one instruction reads and surely writes. A guarded one may leave its destination as it was.
+// The registers that an instruction reads and always writes. A guarded one may leave its destination unchanged.
 template <class Read, class Write>
 void effects(const RawInsn& i, const Opcode& op, Read&& read, Write&& write) {
     const size_t first = has_destination(op) ? 1 : 0;
@@ -60,7 +60,7 @@ std::vector<Stretch> cut(const std::vector<RawInsn>& insns, const std::vector<Op
 
 }  // namespace
 
-// What nothing writes, under a guard or not. In a language whose variables all have values (Triton) it is the compiler's own
+// Registers that nothing writes. In a language whose variables all have values (Triton) they are the compiler's own
 // choice: bytes of a packed word that don't matter.
 std::vector<bool> FunctionLinker::never_written() const {
     std::vector<bool> left(raw_.registers.size(), true);

@@ -27,8 +27,8 @@ void report_mask(Ctx& c, const Insn& i) {
     }
 }
 
-// What a shuffle from a lane that takes no part gives, by PTX undefined: an H200 gives 0 of a lane that has
-// returned or that the block never had, so a sum is right there. Of one that is elsewhere nobody knows.
+// The result of a shuffle from an absent lane is undefined in PTX: an H200 returns 0 for a lane that has
+// returned or that the block never had, so a sum is right there. For a lane elsewhere it is unknown.
 u32 undefined(const Warp& w, int lane) { return w.live >> lane & 1 ? ~0u : 0u; }
 
 // Gives each lane f(lane).

@@ -1,4 +1,4 @@
-// Who looks at every instruction of a run that asks for it: provenance.hpp and exact.hpp.
+// Observes every instruction of a run, where options select it: provenance.hpp and exact.hpp.
 #pragma once
 
 #include "access.hpp"
@@ -15,19 +15,19 @@ public:
     virtual void step(Ctx& c, const Insn& i) = 0;
     // After it.
     virtual void computed(Ctx& c, const Insn& i) = 0;
-    // A guarded instruction that the lanes of c.mask leave out.
+    // A guarded instruction that the lanes of c.mask skip.
     virtual void left_out(Ctx& c, const Insn& i) = 0;
     // A function is called, or returns: bytes of a thread's frame are copied.
     virtual void passed(Block& block, u64 to, u64 from, u32 bytes) = 0;
-    // What tensor-core instructions read and write, element by element: `kept` ends what a register was fetched from.
+    // Reads and writes of tensor-core instructions, element by element: `kept` ends a register's link to its source.
     virtual void fetched(const Ctx&, const Insn&, const Addresses&, u32) {}
     virtual void kept(Ctx&, const Insn&, u32) {}
     virtual void stored(Ctx&, const Insn&, const Addresses&, u32, u32) {}
-    // What it can't see through.
+    // Instructions that it can't follow.
     virtual void give_up(const char* why) = 0;
 };
 
-// The one that these options ask for; null in ordinary runs.
+// The one that these options select; null in ordinary runs.
 Watcher* watcher_of(const Options& options);
 
 }  // namespace kgsim

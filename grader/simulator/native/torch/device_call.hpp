@@ -15,7 +15,7 @@
 
 namespace kgsim {
 
-// Whether what an operator returns has values: all but the makers of empty tensors.
+// Whether an operator's result has values: all but the constructors of empty tensors.
 inline bool writes(const c10::OperatorHandle& op) { return op.schema().name().find("empty") == std::string::npos; }
 
 // Whether it reads or writes values: no view, no allocation.
@@ -90,7 +90,7 @@ class Call {
     return with_tensors(value, [this](const at::Tensor& tensor) { return inward(tensor); });
   }
 
-  // CUDA's softmax of halves can give floats; the CPU's can't.
+  // CUDA's softmax of halves can return floats; the CPU's can't.
   void widen_softmax(torch::jit::Stack* stack) const {
     const auto& name = op_.schema().name();
     if (name != "aten::_softmax" && name != "aten::_log_softmax") return;

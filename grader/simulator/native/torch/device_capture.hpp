@@ -1,4 +1,4 @@
-// Operators while a stream is captured into a CUDA graph (cudart_graph.cpp): kept, and called when the graph is launched.
+// Operators during a CUDA graph's capture (cudart_graph.cpp): kept, and called when the graph is launched.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace kgsim {
 // values at each launch.
 class GraphNode {
  public:
-  // Whether this call is to be kept: a submission's that computes something, while a stream is captured.
+  // Whether to keep this call: one of the submission that computes something during a capture.
   static bool suits(const c10::OperatorHandle& op) {
     return kgsim_capturing() && InsideOperator::depth() == 0 && touches(op);
   }

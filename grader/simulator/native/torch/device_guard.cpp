@@ -1,4 +1,4 @@
-// What torch needs of a device besides operators: its memory, its guard, its hooks. One device, no
+// A device's interface to torch besides operators: its memory, its guard, its hooks. One device, no
 // asynchrony: everything is done when the call returns.
 
 #include <ATen/detail/CUDAHooksInterface.h>
@@ -33,7 +33,7 @@ struct GuardedAllocator : c10::Allocator {
   c10::DataPtr allocate(size_t bytes) override {
     const Device device(type_, type_ == c10::kCUDA ? 0 : -1);
     if (bytes == 0) return {nullptr, nullptr, &kgsim_free, device};
-    // What an operator makes may become the device's.
+    // An operator's result may become the device's.
     const bool result = kind_ == kKindHost && InsideOperator::depth() > 0;
     void* data = result ? kgsim_alloc_result(bytes) : kgsim_alloc(bytes, kind_);
     if (data == nullptr) refuse(bytes);
@@ -117,7 +117,7 @@ struct SimulatedGuard final : c10::impl::DeviceGuardImplInterface {
 
 thread_local c10::StreamId SimulatedGuard::stream = 0;
 
-// What torch asks of a CUDA library that it may have been built without.
+// Functions of a CUDA library that torch calls and may have been built without.
 struct SimulatedHooks final : at::CUDAHooksInterface {
   explicit SimulatedHooks(at::CUDAHooksArgs) {}
   bool hasCUDA() const override { return true; }

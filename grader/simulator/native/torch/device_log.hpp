@@ -14,14 +14,14 @@ class InsideOperator {
   static int& depth();
 };
 
-// An operator has come to the backend: it is logged unless it was when it was called. (Calls can be
+// An operator has reached the backend: it is logged unless its call was already. (Calls can be
 // dispatched again by hand, or made with torch's observers switched off.)
 void note_call(const std::string& name);
 
 // Operands of an operator lose digits here: `how` is "tf32", "float16" or "bfloat16".
 void note_narrowed(const std::string& how, const std::string& name);
 
-// Starts to watch every call that goes through torch's dispatcher, from Python or C++.
+// Starts to log every call through torch's dispatcher, from Python or C++.
 void watch_operators();
 
 }  // namespace kgsim

@@ -9,13 +9,13 @@
 
 namespace kgsim {
 
-// What the device draws are numbers of its own: they leave the CPU's as they are.
+// The device draws its own random numbers and leaves the CPU's generator unchanged.
 inline at::Generator& device_generator() {
   static auto* generator = new at::Generator(at::detail::createCPUGenerator());
   return *generator;
 }
 
-// While one lives, an operator that draws draws the device's numbers.
+// While one lives, operators draw the device's random numbers.
 class DeviceNumbers {
  public:
   explicit DeviceNumbers(const c10::OperatorHandle& op)

@@ -1,4 +1,4 @@
-// What TF32 and half precision do to the values of torch's own operators.
+// Effects of TF32 and half precision on the values of torch's own operators.
 
 #include "device_precision.hpp"
 

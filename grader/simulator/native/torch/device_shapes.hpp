@@ -9,14 +9,14 @@
 
 namespace kgsim {
 
-// One call whose results have a shape, and no values: of large tensors in a dry_run, or kept for a graph.
+// One call whose results have a shape but no values: of large tensors in a dry run, or kept for a graph.
 class ShapesOnly {
  public:
   explicit ShapesOnly(const c10::OperatorHandle& op) : op_(op) {}
 
-  // Whether the call reads or makes so much.
+  // Whether the call reads or creates that much.
   bool suits(const torch::jit::Stack& stack) const {
-    // What gives a tensor other memory is no work, and its shape has to be another afterwards.
+    // Giving a tensor other memory computes nothing, and must change its shape.
     const auto& name = op_.schema().name();
     if (!kgsim_dry_run() || !touches(op_) || name == "aten::set_" || name == "aten::resize_") return false;
     const auto count = op_.schema().arguments().size();
@@ -50,7 +50,7 @@ class ShapesOnly {
         if (tensor.defined() && static_cast<int64_t>(tensor.nbytes()) > kLarge) return true;
     }
     if (!value.isIntList()) return false;
-    int64_t elements = 1;  // of the sizes that torch.zeros and the like are given
+    int64_t elements = 1;  // of the sizes passed to torch.zeros and the like
     for (const int64_t size : value.toIntVector()) elements *= std::clamp<int64_t>(size, 1, kLarge);
     return elements > kLarge / 4;
   }

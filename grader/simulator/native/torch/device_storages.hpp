@@ -1,4 +1,4 @@
-// The device's memory in the hands of torch's CPU kernels: tensors and storages over the same bytes.
+// The device's memory as torch's CPU kernels use it: tensors and storages over the same bytes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -28,7 +28,7 @@ inline at::Tensor over(c10::Storage storage, c10::DispatchKey key, const at::Ten
   return result;
 }
 
-// A view as torch makes one: whether it is an inference tensor is what its base is, whatever the mode.
+// A view as torch makes one: an inference tensor if its base is, whatever the mode.
 inline at::Tensor view_of(const at::Tensor& base, const at::Tensor& like) {
   auto result = at::detail::make_tensor<c10::TensorImpl>(
       c10::TensorImpl::VIEW, c10::Storage(like.storage()), base.key_set(), like.dtype());
@@ -52,7 +52,7 @@ class Storages {
     return pairs_.back().second;
   }
 
-  // The device's storage for one of the CPU's: the one it stands for, or made the device's.
+  // The device's storage for one of the CPU's: the one that it aliases, or itself made the device's.
   c10::Storage device(const c10::Storage& storage, bool written) {
     for (auto& [original, alias] : pairs_)
       if (alias.is_alias_of(storage)) return original;

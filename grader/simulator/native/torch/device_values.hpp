@@ -1,4 +1,4 @@
-// What an operator is given and returns: tensors, alone or in lists, among other values.
+// An operator's arguments and results: tensors, alone or in lists, among other values.
 #pragma once
 
 #include <ATen/core/List.h>
@@ -9,7 +9,7 @@
 
 namespace kgsim {
 
-// The value with `change` made to every tensor in it; any other value as it is.
+// The value with `change` applied to every tensor in it; any other value unchanged.
 template <typename Change>
 c10::IValue with_tensors(const c10::IValue& value, const Change& change) {
   if (value.isTensor()) return change(value.toTensor());
