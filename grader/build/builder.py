@@ -23,7 +23,7 @@ from grader.errors import GraderError
 from grader.records import Build, JsonValue, Submission, Task, digest
 from grader.sandbox import Form, Limits
 from grader.source import parse
-from grader.source.analysis.reaching import IN_EXTENSION, RUNTIME
+from grader.source.analysis.foreign_memory import IN_EXTENSION, RUNTIME
 from grader.store import grader_version, touch
 
 STOCK_TIMES = 3

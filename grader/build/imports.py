@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.records import Evidence, LinkedName
-from grader.source.analysis.reaching import IN_EXTENSION, RUNTIME
+from grader.source.analysis.foreign_memory import IN_EXTENSION, RUNTIME
 
 OURS = frozenset({"kgsim_blas_handle", "kgsim_capture_stream"})
 """Functions of the simulator's own that the stand-ins of torch's headers call."""

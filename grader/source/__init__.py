@@ -6,7 +6,7 @@ from grader.source.declarators import Parameter
 from grader.source.extensions import CPP_PRELUDE, CUDA_PRELUDE, Extension
 from grader.source.functions import Function, Kernel
 from grader.source.parse import parse, read_python
-from grader.source.places import in_sample
+from grader.source.positions import in_sample
 from grader.source.python_bindings import PythonBinding
 from grader.source.scopes import FunctionNode, dotted_name, nodes_under
 from grader.source.source import PythonError, Source

@@ -9,8 +9,7 @@ from typing import Literal as OneOf
 from tree_sitter import Node
 
 from grader.records import Edit, Place
-from grader.source.places import place_span
-from grader.source.positions import Positions
+from grader.source.positions import Positions, place_span
 from grader.source.text import Literal, Piece, Text
 
 UnitLanguage = OneOf["cuda", "cpp"]

@@ -7,8 +7,7 @@ from typing import TypeVar
 
 from grader.records import Place
 from grader.source.extensions import CPP_PRELUDE, CUDA_PRELUDE, Extension
-from grader.source.places import place_span
-from grader.source.positions import Positions
+from grader.source.positions import Positions, place_span
 from grader.source.python_code import PythonCode
 from grader.source.units import Unit
 

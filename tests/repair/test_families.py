@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from grader.records import Context, Form, Task
-from grader.repair.compose.windows import overlapping_windows
+from grader.repair.compose.stages import overlapping_windows
 from grader.repair.families.kernels import MOST_LINES, cuda_lines
 from grader.repair.reference import reference_code
 from grader.source import parse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.source import parse
-from grader.source.analysis.forward_guards import is_guarded
+from grader.source.analysis.host_code import is_guarded
 
 MODEL = """
 import torch

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from grader.records import Context, Task, TensorSpec, Workload
 from grader.source import cpp, parse
-from grader.source.analysis.cases import Case, cases
-from grader.source.analysis.last_thread import LastThread
+from grader.source.analysis.cases import Case, LastThread, cases
 from tests.rules.examples import as_submission
 
 CODE = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.source.analysis.triton_types import deciders
+from grader.source.analysis.triton_values import deciders
 from tests.source.test_triton import kernel
 
 

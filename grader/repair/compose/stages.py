@@ -10,7 +10,6 @@ from grader.repair.compose.operations import operations
 from grader.repair.compose.recurrent import recurrent
 from grader.repair.compose.stage import Call, Stage, Writer
 from grader.repair.compose.storage import C_TYPES
-from grader.repair.compose.windows import overlapping_windows
 
 
 def _numbers(value: Any, count: int, to: Writer) -> str:
@@ -244,3 +243,32 @@ STAGES: dict[str, Callable[[Node, Writer], Call]] = {
     "scaled_dot_product_attention": attention,
     **dict.fromkeys(("lstm", "gru", "rnn"), recurrent),
 }
+
+
+MOST_CELLS = 16
+"""Along an axis, of a window that is unrolled."""
+MOST_REACH = {1: 32, 2: 8, 3: 8}
+"""By rank: from a window's first cell to its last one along an axis, where a thread keeps all of it in registers."""
+
+Kind = tuple[int, int, int, int, int]
+"""Of windows: rank, cells along an axis, stride, dilation, and padding before a row."""
+
+
+def overlapping_windows(
+    rank: int, kernel: object, stride: object, dilation: object, padding: object
+) -> tuple[Kind, ...]:
+    """Return the kind of windows that overlap and are alike along all axes; none for others.
+
+    Windows that share no cells gain nothing from it.
+    """
+    sizes = []
+    for value in (kernel, stride, dilation, padding):
+        each = set(value) if isinstance(value, list | tuple) else {value}
+        size = each.pop()
+        if each or not isinstance(size, int):
+            return ()
+        sizes.append(size)
+    wide, step, apart, before = sizes
+    reach = (wide - 1) * apart + 1
+    fits = 1 < wide <= MOST_CELLS and reach <= MOST_REACH[rank]
+    return ((rank, wide, step, apart, before),) if fits and step < reach else ()

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from grader.rules import Context, Edit, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source import cpp, nodes_under
-from grader.source.clocks import measures_time
 from grader.source.code_edits import delete_lines_of, delete_statement, replace_node
 from grader.source.cpp import Call
 from grader.source.cpp_types import type_of
+from grader.source.python_code import PythonCode
 
 WAITS = {"cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize"}  # fmt: skip
 OWN_STREAMS = {"cudaStreamCreate", "cudaStreamCreateWithFlags", "cudaStreamCreateWithPriority"}
@@ -123,3 +123,21 @@ def _to(node: ast.Call) -> str:
 
 
 RULE = rule_of(__file__, check, predicts="nothing")
+
+
+CLOCKS = {f"time.{name}{unit}" for name in ("time", "perf_counter", "monotonic", "process_time") for unit in ("", "_ns")}  # fmt: skip
+
+
+def reads_a_clock(code: PythonCode, node: ast.AST) -> bool:
+    """Whether an expression reads a clock, or the time between CUDA events."""
+    if not isinstance(node, ast.Call):
+        return False
+    between = isinstance(node.func, ast.Attribute) and node.func.attr == "elapsed_time"
+    return between or code.canonical(node.func) in CLOCKS
+
+
+def measures_time(code: PythonCode, node: ast.AST) -> bool:
+    """Whether the function around a node measures time."""
+    function = code.function_of(node)
+    inner = nodes_under(function) if function is not None else ()
+    return any(reads_a_clock(code, one) for one in inner)

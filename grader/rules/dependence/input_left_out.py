@@ -8,9 +8,9 @@ from grader.records import Context, Dependence, Evidence, Extent, Finding, Fix, 
 from grader.records.observed import beside, differences, touched_by_lines
 from grader.rules.page_file import rule_of
 from grader.source import Source, nodes_under
-from grader.source.analysis.launched_from import launch_place
 from grader.source.analysis.on_the_way import line_place
 from grader.source.analysis.overwritten import place_overwritten
+from grader.source.analysis.started_kernels import launch_place
 from grader.source.analysis.steering import Steering, around, bound_made, python_loop, steering_of
 from grader.source.analysis.triton import kernels
 from grader.source.code_edits import fix, replace_node

@@ -8,8 +8,7 @@ from tree_sitter import Node
 from grader.records.observed import has_wrapped, kernel_of, observed_evidence
 from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
 from grader.rules.proofs import once, report_by_line
-from grader.source.analysis.cases import Case, cases, full_size_of, spans
-from grader.source.analysis.last_thread import LastThread
+from grader.source.analysis.cases import Case, LastThread, cases, full_size_of, spans
 from grader.source.cpp import Binary, walk
 from grader.source.cpp_types import type_of
 from grader.source.nodes import around, descendants, one_line, text

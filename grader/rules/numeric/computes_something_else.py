@@ -8,11 +8,9 @@ from grader.rules import Context, Evidence, Finding, Place, Severity, Source, ru
 from grader.rules.name_tables import read_sentences
 from grader.source.analysis import triton
 from grader.source.analysis.cases import cases
+from grader.source.analysis.causes_in_text import narrowed_offsets, own_draw, unused_input
 from grader.source.analysis.kept_weights import kept_weights
-from grader.source.analysis.narrowed import narrowed_offsets
 from grader.source.analysis.on_the_way import on_the_way
-from grader.source.analysis.own_draws import own_draw
-from grader.source.analysis.unused_input import unused_input
 
 STATE, PROBES, MEANING = (read_sentences(__file__, name) for name in ("state", "probes", "meaning"))
 FORMS = frozenset({"shape", "dtype", "device", "count", "type", "unwritten"})

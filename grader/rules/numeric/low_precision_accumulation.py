@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from grader.records.observed import wrong_results
 from grader.rules import Context, Edit, Evidence, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source.analysis import triton
-from grader.source.analysis.triton_types import deciders
+from grader.source.analysis.triton_values import deciders
 from grader.source.code_edits import add_argument, replace, replace_node
 from grader.source.cpp import Assign, Binary, Call, Declare, Loop, Name, Part, walk
 from grader.source.functions import Function

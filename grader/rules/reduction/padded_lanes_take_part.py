@@ -9,7 +9,7 @@ from grader.records.observed import wrong_results
 from grader.rules import Context, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis.triton import Kernel, kernels
 from grader.source.analysis.triton_lanes import Lane, lane_of
-from grader.source.analysis.triton_signs import is_never_negative
+from grader.source.analysis.triton_values import is_never_negative
 from grader.source.code_edits import add_argument, replace
 
 NEUTRAL: Mapping[str, float] = {

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from grader.records import LinkedName
 from grader.rules import Context, Finding, Place, Severity, Source, Unit, rule_of
 from grader.rules.name_tables import read_names
-from grader.source.analysis.foreign_memory import MEMORY_FILE, of_native, of_python
-from grader.source.analysis.reaching import IN_EXTENSION
+from grader.source.analysis.foreign_memory import IN_EXTENSION, MEMORY_FILE, of_native, of_python
 from grader.source.nodes import text
 from grader.source.python_code import PythonCode, constant_text
 

@@ -10,7 +10,7 @@ from grader.rules.causes import cause_of
 from grader.rules.proofs import FORGIVEN, by_line, of_the_leavers
 from grader.source.analysis.cases import spans
 from grader.source.analysis.partings import BARRIER, Parting, exchange_at, parting_at
-from grader.source.analysis.starved import starved_reads
+from grader.source.analysis.races import starved_reads
 from grader.source.statements import child_of, insert_after, statement
 
 

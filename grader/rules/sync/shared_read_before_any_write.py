@@ -6,8 +6,7 @@ from grader.records.observed import kernel_of, observed_evidence
 from grader.rules import Context, Evidence, Finding, Source, rule_of
 from grader.rules.causes import cause_of
 from grader.source.analysis.cases import spans
-from grader.source.analysis.races import lines_of
-from grader.source.analysis.starved import starved_reads
+from grader.source.analysis.races import lines_of, starved_reads
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

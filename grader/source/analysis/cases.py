@@ -3,12 +3,13 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from tree_sitter import Node
 
 from grader.records import Context, Place, Task, TensorSpec
-from grader.source import Source, Unit
+from grader.source import Source, Unit, cpp
 from grader.source.analysis.kernel_accesses import Access, accesses
 from grader.source.flow import (
     EVEN,
@@ -20,6 +21,7 @@ from grader.source.flow import (
     Tensor,
     flow,
 )
+from grader.source.flow.evaluate import Evaluator, Scope
 from grader.source.forward_arguments import Binding, attributes, bindings
 from grader.source.functions import Function
 from grader.source.scalar_types import type_letter
@@ -183,3 +185,34 @@ def spans(source: Source) -> tuple[tuple[str, int, int], ...]:
                 place = lines[one.node.id]
                 out.append((kernel.name, place.line, place.end_line))
     return tuple(out)
+
+
+class LastThread(Evaluator):
+    """Evaluates the expressions of one launch's kernel."""
+
+    def __init__(self, case: Case) -> None:
+        super().__init__(case.unit)
+        names = [one.name for one in case.function.parameters]
+        given: dict[str, Any] = dict(zip(names, case.launch.arguments, strict=False))
+        for dim, index, sizes in (
+            ("gridDim", "blockIdx", case.launch.grid),
+            ("blockDim", "threadIdx", case.launch.block),
+        ):
+            given |= {dim: sizes, index: tuple(n - 1 if n is not None else None for n in sizes)}
+        self._scope = Scope(case.function.code, given, {"scalar_t": "float"})
+        parts = cpp.walk(case.function.code)
+        self._loops = [one for one in parts if isinstance(one, cpp.Loop)]
+
+    def number(self, expr: cpp.Expr) -> int | None:
+        """Return an integer value; None where unknown."""
+        value = self.value(expr, self._scope, int(expr.node.start_byte))
+        return value if isinstance(value, int) else None
+
+    def value_of_name(self, name: str, scope: Scope, at: int) -> Any:
+        """Return the value of a name: for a loop's counter, its bound."""
+        for loop in self._loops:
+            match loop.test:
+                case cpp.Binary(op="<" | "<=", left=cpp.Name(id=counter), right=bound):
+                    if counter == name and loop.body.node.start_byte <= at < loop.node.end_byte:
+                        return self.value(bound, scope, int(loop.node.start_byte))
+        return super().value_of_name(name, scope, at)

@@ -5,11 +5,13 @@ diagnostics.
 """
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from grader.records import Context, Evidence, ToolMessage
-from grader.source.analysis.wordings import messages
 
 BUILD = ("compiler", "ptxas", "link", "python")
 
@@ -103,3 +105,37 @@ def errors_by_line(context: Context, kinds: Iterable[str]) -> Mapping[int, tuple
 
 def _speaks_of(text: str, name: str) -> bool:
     return re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", text) is not None
+
+
+MARKS = "\"\u2018\u2019\u201c\u201d`'"
+"""Quotation marks of compilers around names; gcc uses typographic ones."""
+STANDS_FOR = {
+    "<name>": f"[{MARKS}]([^{MARKS}]+)[{MARKS}]",
+    "<quote>": f"[{MARKS}]",
+    "<marks>": MARKS,
+}
+
+
+@dataclass(frozen=True)
+class Message:
+    """A kind of message: its wordings, and the sentence with `{0}`, `{1}` for the names."""
+
+    kind: str
+    patterns: tuple[re.Pattern[str], ...]
+    sentence: str
+
+
+@cache
+def messages() -> tuple[Message, ...]:
+    """Return all kinds of messages, in the order in which they are tried."""
+    table = tomllib.loads(Path(__file__).with_name("wordings.toml").read_text(encoding="utf-8"))
+    return tuple(
+        Message(one["kind"], tuple(map(_pattern, one["wordings"])), one["says"])
+        for one in table["message"]
+    )
+
+
+def _pattern(wording: str) -> re.Pattern[str]:
+    for short, long in STANDS_FOR.items():
+        wording = wording.replace(short, long)
+    return re.compile(wording)

@@ -8,7 +8,6 @@ from tree_sitter import Node
 
 from grader.source import Unit, nodes_under
 from grader.source.analysis.data_flow import bound_names
-from grader.source.analysis.reaching import OTHER_PROCESSES, PROTECTION, SYSTEM_CALLS
 from grader.source.cpp import Call
 from grader.source.definitions import INDEX, definitions
 from grader.source.nodes import text
@@ -126,3 +125,23 @@ def _names_it(unit: Unit, call: Call) -> bool:
         values = tuple(_values(unit, text(asked)))
         return all(value.type == "string_literal" for value in values)
     return asked.type in {"string_literal", "raw_string_literal"}
+
+
+OTHER_PROCESSES = frozenset(
+    {"ptrace", "process_vm_readv", "process_vm_writev", "cudaIpcOpenMemHandle"}
+)
+"""Functions that reach into another process, which no kernel needs."""
+PROTECTION = frozenset({"mprotect", "pkey_mprotect", "mremap", "remap_file_pages"})
+"""Functions that change the protection or mapping of memory, allowed only for a program's own pages."""
+SYSTEM_CALLS = {
+    10: "mprotect", 25: "mremap", 101: "ptrace", 216: "remap_file_pages", 310: "process_vm_readv",
+    311: "process_vm_writev", 329: "pkey_mprotect",
+}  # fmt: skip
+"""The same by their numbers on x86-64, for `syscall`."""
+IN_EXTENSION = (OTHER_PROCESSES - {"cudaIpcOpenMemHandle"}) | PROTECTION | {"syscall"}
+"""Names searched for in a built extension: if only the extension has one, the text hides it."""
+RUNTIME = (
+    r"__cudaRegister\w+|cuda(?:Launch|Memcpy|Memset|Malloc|Free|Event|Stream|Device|Graph|Func|Host|Get|Peek|Set)"
+    r"[A-Z]\w*|cudaFree|cudaMalloc|cudaMemcpy|cudaMemset"
+)
+"""Functions of CUDA's runtime: an extension that defines one intercepts the program's device calls."""

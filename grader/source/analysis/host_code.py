@@ -1,13 +1,14 @@
 """The host code of a launch: checks of sizes, tensors behind pointers, statements."""
 
+import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from tree_sitter import Node
 
 from grader.records import Edit, Fix
-from grader.source import Source
+from grader.source import Source, nodes_under
 from grader.source.analysis.cases import Case
-from grader.source.analysis.forward_guards import is_guarded
 from grader.source.code_edits import fix
 from grader.source.cpp import Binary, Call, Declare, Expr, If, Items, Name, Number, walk
 from grader.source.flow import Tensor
@@ -102,3 +103,29 @@ def made_by(case: Case, tensor: Tensor, old: str, new: str, label: str) -> Itera
     if function is not None and old in name:
         edit = case.unit.edit(function.start_byte, function.end_byte, name.replace(old, new))
         yield from fix(label, [edit])
+
+
+SIZES = frozenset({"size", "shape", "numel", "nelement", "data_ptr"})
+
+
+@lru_cache(maxsize=16)
+def is_guarded(source: Source) -> bool:
+    """Whether forward, or what it calls, compares sizes with numbers in an assertion or a branch, as `n % 4` does."""
+    return any(
+        _limits_sizes(part)
+        for function in source.module.reached
+        if any(isinstance(n, ast.Attribute) and n.attr in SIZES for n in nodes_under(function))
+        for node in nodes_under(function)
+        if isinstance(node, ast.If | ast.IfExp | ast.Assert)
+        for part in ast.walk(node.test)
+    )
+
+
+def _limits_sizes(part: ast.AST) -> bool:
+    match part:
+        case ast.BinOp(op=ast.Mod()) | ast.BinOp(op=ast.BitAnd(), right=ast.Constant()):
+            return True
+        case ast.Compare(ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()], comparators=[limit]):
+            number = limit.value if isinstance(limit, ast.Constant) else None
+            return number not in {0, 1} and not isinstance(number, float)
+    return False

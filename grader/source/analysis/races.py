@@ -1,12 +1,14 @@
 """Races seen in runs: grouping, and whether they are within one warp."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from tree_sitter import Node
 
-from grader.records import Evidence, Race
+from grader.records import Context, Evidence, Race
+from grader.records.observed import kernel_of, observed_evidence
 from grader.source import Source, Unit
+from grader.source.analysis.cases import spans
 from grader.source.cpp import Declare
 from grader.source.nodes import around, text
 
@@ -65,3 +67,17 @@ def shared_use(unit: Unit, line: int) -> Node | None:
     ]
     named = [node for node in here if text(node) in shared]
     return next(iter((*named, *here)), None)
+
+
+def starved_reads(source: Source, context: Context) -> Mapping[str, tuple[Evidence, ...]]:
+    """Return the unwritten reads seen in runs where threads had returned, by kernel."""
+    lines = spans(source)
+    left = {kernel_of(item, lines) for item in observed_evidence(context, "exited")}
+    if not left:
+        return {}
+    found: dict[str, tuple[Evidence, ...]] = {}
+    for item in observed_evidence(context, "uninit"):
+        kernel = kernel_of(item, lines)
+        if kernel in left:
+            found[kernel] = (*found.get(kernel, ()), item)
+    return found

@@ -1,7 +1,8 @@
-"""Whether a kernel is launched, or passed to code that may launch it."""
+"""Where a kernel is launched, or passed to code that may launch it."""
 
 import re
 
+from grader.records import Place
 from grader.source import Source, Unit
 from grader.source.nodes import around, text
 
@@ -27,3 +28,14 @@ def _is_mentioned(unit: Unit, kernel: str) -> bool:
         return True
     pattern = re.compile(rf"\b{re.escape(kernel)}\b")
     return any(pattern.search(text(node)) for node in unit.nodes("preproc_arg"))
+
+
+def launch_place(source: Source, line: int) -> Place | None:
+    """Return the only launch of the kernel around a line; None where there are several."""
+    for unit in source.cuda:
+        for kernel in unit.kernels:
+            place = unit.place(kernel.node)
+            if place.line <= line <= place.end_line:
+                found = [one for one in unit.launches if one.kernel == kernel.name]
+                return unit.place(found[0].node) if len(found) == 1 else None
+    return None

@@ -27,7 +27,7 @@ class Diagnostic:
 
     @cached_property
     def kind(self) -> str:
-        """What is wrong (`grader.source.analysis.wordings`); empty where the wording is not known."""
+        """What is wrong (`grader.source.analysis.diagnostics`); empty where the wording is not known."""
         return self._explained[0]
 
     @cached_property
