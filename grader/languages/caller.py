@@ -7,7 +7,7 @@ import copy
 from typing import NamedTuple
 
 from grader.source import read_python
-from grader.source.python_needed import names_used, needed_statements
+from grader.source.scopes import names_used, needed_statements
 
 _GIVEN = frozenset({"get_inputs", "get_init_inputs"})
 _WITH_WEIGHTS = "_WithWeights"

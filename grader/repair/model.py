@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from grader.diagnose import Examiner, Program
 from grader.ingest import extract
 from grader.records import Finding, Repair, Sample, Submission, Task, Verdict
-from grader.repair.families.render import environment
+from grader.repair.families.kernels import environment
 from grader.source import edits
 
 MAX_TRIES = 3

@@ -7,10 +7,9 @@ from grader.source.extensions import CPP_PRELUDE, CUDA_PRELUDE, Extension
 from grader.source.functions import Function, Kernel
 from grader.source.parse import parse, read_python
 from grader.source.positions import in_sample
-from grader.source.python_bindings import PythonBinding
 from grader.source.scopes import FunctionNode, dotted_name, nodes_under
 from grader.source.source import PythonError, Source
-from grader.source.units import Unit
+from grader.source.units import PythonBinding, Unit
 
 __all__ = [
     "CPP_PRELUDE",

@@ -24,8 +24,7 @@ from grader.source.scopes import (
     read_scope,
 )
 from grader.source.string_methods import METHODS, dedent_text
-from grader.source.text import Text, computed_text, join
-from grader.source.values import UNKNOWN, Value, arithmetic
+from grader.source.text import UNKNOWN, Text, Value, arithmetic, computed_text, join
 
 MAX_DEPTH = 40
 MAX_STEPS = 20_000

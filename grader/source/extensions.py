@@ -10,9 +10,8 @@ from grader.source.functions import Function
 from grader.source.placed_text import UnitLanguage
 from grader.source.python_code import PythonCode
 from grader.source.scopes import FunctionNode, Scope, call_scope, dotted_name, read_scope
-from grader.source.text import Text
+from grader.source.text import Text, Value
 from grader.source.units import Unit
-from grader.source.values import Value
 
 PARAMETERS = {
     "load_inline": ("name", "cpp_sources", "cuda_sources"),

@@ -1,5 +1,7 @@
 """C's arithmetic types, CUDA's vectors and torch's halves: their letter, their bytes."""
 
+import re
+
 _SCALARS = (
     ("bool", "b", 1, "bool"),
     ("char", "i", 1, "char"),
@@ -46,3 +48,13 @@ SIZES |= VECTORS
 def type_letter(text: str) -> str:
     """Return the letter of an arithmetic type: i, u, l (64 bits), f, d, b, or ?."""
     return _NAMED[text][1] if text in _NAMED else "?"
+
+
+RAISED = re.compile(r"expected scalar type (\w+) but found (\w+)", re.IGNORECASE)
+TYPES = {
+    "float": "Float", "double": "Double", "int64_t": "Long", "long": "Long", "int": "Int",
+    "int32_t": "Int", "at::Half": "Half", "c10::Half": "Half", "torch::Half": "Half",
+    "at::BFloat16": "BFloat16", "c10::BFloat16": "BFloat16", "bool": "Bool", "uint8_t": "Byte",
+    "unsigned char": "Byte", "int16_t": "Short", "short": "Short", "int8_t": "Char",
+}  # fmt: skip
+"""The scalar type that `data_ptr<T>` requires."""

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from grader.source.literals import unknown_name
 from grader.source.scopes import Scope
-from grader.source.text import Text, computed_text, join
-from grader.source.values import UNKNOWN, Unknown, Value
+from grader.source.text import UNKNOWN, Text, Unknown, Value, computed_text, join
 
 if TYPE_CHECKING:
     from grader.source.evaluate import Evaluator

@@ -1,7 +1,8 @@
-"""A string value with the place of each of its characters in the Python text."""
+"""A string value with the place of each of its characters in the Python text, and other values of evaluated expressions."""
 
 from __future__ import annotations
 
+import ast
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
@@ -87,3 +88,27 @@ def _clip(piece: Piece, first: int, last: int) -> Piece:
     if piece.verbatim:
         return Piece(last - first, piece.start + first, piece.start + last, piece.literal)
     return Piece(last - first, piece.start, piece.end, None)
+
+
+class Unknown:
+    """An unknown value."""
+
+
+UNKNOWN = Unknown()
+Value = Text | tuple["Value", ...] | dict[str, "Value"] | int | float | bool | None | Unknown
+
+
+def arithmetic(operator: ast.operator, left: Value, right: Value) -> Value:
+    """Fold whole numbers; sizes of blocks and tiles are written like that."""
+    if type(left) is not int or type(right) is not int or max(abs(left), abs(right)) > 1 << 40:
+        return UNKNOWN
+    match operator:
+        case ast.Add():
+            return left + right
+        case ast.Sub():
+            return left - right
+        case ast.Mult():
+            return left * right
+        case ast.FloorDiv() if right:
+            return left // right
+    return UNKNOWN

@@ -1,7 +1,9 @@
 """One C++ or CUDA string of a submission, parsed on first use: its tree by kinds of nodes, and the facts read from it."""
 
+from __future__ import annotations
+
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -9,15 +11,14 @@ from operator import attrgetter
 
 from tree_sitter import Node, Tree
 
+from grader.source import cpp
 from grader.source.cpp import Call, Declare, Launch
-from grader.source.cpp_reading import read_call, read_launch, variables
+from grader.source.cpp_reading import parse_expression, read_call, read_launch, variables
 from grader.source.cuda_tree import by_kind, parse_cuda
 from grader.source.declarators import clean_type
 from grader.source.functions import Function, Kernel, read_functions
-from grader.source.macros import Macro, read_macro
-from grader.source.nodes import around, text
+from grader.source.nodes import around, given_nodes, text
 from grader.source.placed_text import PlacedText
-from grader.source.python_bindings import PythonBinding, read_python_bindings
 
 IDENTIFIERS = ("identifier", "type_identifier", "field_identifier", "namespace_identifier")
 _start = attrgetter("start_byte")
@@ -208,3 +209,49 @@ class Unit(PlacedText):
         for node in self.nodes(kind):
             if all(outer.type != "function_definition" for outer in around(node)):
                 yield node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Macro:
+    """A `#define`; `parameters` is None for one without parentheses."""
+
+    name: str
+    parameters: tuple[str, ...] | None
+    value: str
+    node: cpp.Node
+
+    @property
+    def expr(self) -> cpp.Expr | None:
+        """Its value, if that is an expression."""
+        return parse_expression(self.value)
+
+
+def read_macro(node: cpp.Node) -> Macro:
+    """Read a `#define`."""
+    given = node.child_by_field_name("parameters")
+    names = tuple(map(text, given.named_children)) if given is not None else None
+    value = text(node.child_by_field_name("value")).split("//")[0].replace("\\\n", " ").strip()
+    return Macro(text(node.child_by_field_name("name")), names, value, node)
+
+
+@dataclass(frozen=True, eq=False)
+class PythonBinding:
+    """One `m.def("name", &function)`."""
+
+    name: str
+    target: str
+    node: Node
+
+
+def read_python_bindings(calls: Iterable[Node]) -> Iterator[PythonBinding]:
+    """Yield what a text exports to Python itself with `m.def`."""
+    for call in calls:
+        callee, arguments = (call.child_by_field_name(name) for name in ("function", "arguments"))
+        if callee is None or arguments is None or callee.type != "field_expression":
+            continue
+        if any(text(outer).startswith("TORCH_LIBRARY") for outer in [*around(call)][:-1]):
+            continue  # an operator's schema: torch.ops has it, and the module exports nothing
+        given = given_nodes(arguments)
+        if text(callee.child_by_field_name("field")) == "def" and len(given) >= 2:
+            name, target = text(given[0]).strip('"'), text(given[1]).lstrip("&")
+            yield PythonBinding(name, target.rsplit("::", 1)[-1], call)

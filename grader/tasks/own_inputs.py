@@ -14,7 +14,7 @@ from grader.ingest.fences import cut_segments
 from grader.languages import asks_a_compiler
 from grader.records import Sample, Submission, Task, digest
 from grader.source.parse import read_python
-from grader.source.python_needed import names_used, needed_statements
+from grader.source.scopes import names_used, needed_statements
 from grader.tasks.made_inputs import made_inputs
 from grader.tasks.problem import from_reference, missing_names
 

@@ -7,8 +7,8 @@ import re
 
 from grader.repair.compose.graph import UncoveredError
 from grader.repair.compose.stage import Stage
-from grader.repair.families.render import render
-from grader.source.python_needed import names_used, needed_statements
+from grader.repair.families.kernels import render
+from grader.source.scopes import names_used, needed_statements
 
 IDEA = "One kernel for each stage; elementwise neighbours share one, and what only renames data stays as it is."
 

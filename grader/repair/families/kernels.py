@@ -9,11 +9,15 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
 from grader.records import Form, Task
-from grader.repair.families.render import TEMPLATES, environment
 
 ALIKE = {"layer-norm": "group-norm", "instance-norm": "group-norm", "arg-reduce": "reduce"}
 """Families whose kernels another one's template writes."""
@@ -104,3 +108,24 @@ def cuda_lines(code: str) -> list[str]:
     """Return the lines of CUDA in a file by `kernel_of_family`, including comments and blank ones."""
     _, _, after = code.partition('CUDA = r"""\n')
     return after.partition('\n"""')[0].splitlines()
+
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@cache
+def environment(folder: Path = TEMPLATES) -> Environment:
+    """Return the template environment of a folder."""
+    return Environment(
+        loader=FileSystemLoader(folder),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - program text and prompts, not HTML
+    )
+
+
+def render(template: str, function: str, values: Mapping[str, Any]) -> str:
+    """Return the CUDA text of a template."""
+    return environment().get_template(template).render(function=function, **values)

@@ -13,7 +13,7 @@ from grader.repair.fixes.maker import FixMaker
 from grader.source import Source, nodes_under
 from grader.source.analysis.reference_text import last_name, reference_of
 from grader.source.code_edits import fix, insert_line_before
-from grader.source.python_needed import needed_statements
+from grader.source.scopes import needed_statements
 
 NAME = "reference_layers"
 LABEL = "take the weights that the reference's layers draw"

@@ -13,11 +13,11 @@ from grader.records import Context, Edit, Finding, Fix, Touched
 from grader.repair.fixes.maker import FixMaker
 from grader.repair.fixes.names import names
 from grader.source import Kernel, Parameter, Source, Unit
-from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp import Declare
 from grader.source.cpp_reading import variables
 from grader.source.nodes import descendants, names_in, text
+from grader.source.scalar_types import RAISED, TYPES
 
 _TAKEN = re.compile(
     r"data_ptr<\s*([\w:]+(?: char)?)\s*>|(?:\(|_cast\s*<)\s*(?:const\s+)?([\w:]+(?: char)?)\s*(?:const\s*)?\*[^,;]*data_ptr"

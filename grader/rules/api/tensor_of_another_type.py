@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from grader.rules import Context, Evidence, Finding, Fix, Source, Unit, fix, rule_of
-from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import replace_node
 from grader.source.cpp import Call, Declare, Name, walk
 from grader.source.functions import Function
 from grader.source.nodes import one_line
+from grader.source.scalar_types import RAISED, TYPES
 
 NAMED = {
     "kFloat32": "Float", "kFloat": "Float", "kFloat64": "Double", "kDouble": "Double",

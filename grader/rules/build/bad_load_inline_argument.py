@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from grader.rules import Context, Edit, Finding, Fix, Source, fix, rule_of
 from grader.source import Extension
 from grader.source.analysis.diagnostics import confirming_errors
-from grader.source.analysis.exports import to_export
+from grader.source.analysis.signatures import to_export
 from grader.source.code_edits import delete_item, prototype, quote_text, replace
 from grader.source.python_code import constant_text
 

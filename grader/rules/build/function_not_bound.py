@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from grader.rules import Context, Edit, Evidence, Finding, Fix, Source, fix, rule_of
 from grader.source import Extension
 from grader.source.analysis.diagnostics import confirming_errors, explain
-from grader.source.analysis.exports import to_export
+from grader.source.analysis.signatures import to_export
 from grader.source.code_edits import add_declarations, prototype, replace
 from grader.source.scopes import dotted_name
 

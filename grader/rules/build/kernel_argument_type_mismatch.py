@@ -8,7 +8,7 @@ from tree_sitter import Node
 from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source import Kernel, Launch, Parameter
 from grader.source.analysis.diagnostics import confirming_errors
-from grader.source.analysis.written_through import written_through
+from grader.source.analysis.kernel_accesses import written_through
 from grader.source.cpp_types import canonical, type_of
 from grader.source.nodes import one_line, text
 from grader.source.rewriting.launch_arguments import SPELLED, as_parameter, pass_the_rest

@@ -9,10 +9,9 @@ from grader.rules import Context, Evidence, Finding, Fix, Place, Source, fix, ru
 from grader.source.analysis import triton
 from grader.source.analysis.cases import Case, cases
 from grader.source.analysis.host_code import made_by
-from grader.source.analysis.kernel_accesses import Access
+from grader.source.analysis.kernel_accesses import Access, written_through
 from grader.source.analysis.triton_axes import whole_blocks
 from grader.source.analysis.triton_tensors import allocated_tensors, allocation
-from grader.source.analysis.written_through import written_through
 from grader.source.code_edits import replace
 from grader.source.cpp import Call, walk
 from grader.source.flow import Tensor

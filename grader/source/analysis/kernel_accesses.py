@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from grader.source import cpp
-from grader.source.functions import Function
+from grader.source import Function, Unit, cpp
 
 LOADS = frozenset({"__ldg", "__ldcg", "__ldcs", "__ldca", "__ldlu", "__ldcv"})
 STORES = frozenset({"__stcs", "__stcg", "__stwb", "__stwt"})
@@ -84,3 +83,25 @@ def _base(expr: cpp.Expr, pointers: Mapping[str, str]) -> str:
     own = pointers.get(expr.id, "") if isinstance(expr, cpp.Name) else ""
     every = (_base(one, pointers) for one in inside if isinstance(one, cpp.Expr))
     return own or next(filter(None, every), "")
+
+
+def written_through(unit: Unit, function: Function, name: str) -> bool:
+    """Whether a function may write through a pointer: it stores, or passes the pointer on."""
+    for node in unit.uses_of(name):
+        if not function.node.start_byte <= node.start_byte < function.node.end_byte:
+            continue
+        parent = node.parent
+        if parent is None or parent.type == "pointer_declarator":
+            continue
+        if parent.type != "subscript_expression":
+            return True
+        outer = parent.parent
+        if outer is not None and (
+            outer.type in {"update_expression", "pointer_expression"}
+            or (
+                outer.type == "assignment_expression"
+                and outer.child_by_field_name("left") == parent
+            )
+        ):
+            return True
+    return False

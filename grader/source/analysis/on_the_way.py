@@ -6,11 +6,11 @@ import ast
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from grader.records import Context, Evidence, Place, Slice
 from grader.records.observed import slices, values_of
 from grader.source import Source
+from grader.source.analysis.causes_in_text import Cause
 from grader.source.analysis.steering import spot_at
 from grader.source.nodes import descendants, names_in, text
 
@@ -18,15 +18,7 @@ NEAR = 1e-3
 """Relative distance at which a number in the text equals the results' error."""
 
 
-@dataclass(frozen=True)
-class Made:
-    """A place in the slice, and a clause on it."""
-
-    place: Place
-    words: str
-
-
-def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None:
+def on_the_way(source: Source, context: Context, first: Evidence) -> Cause | None:
     """Return the line whose constant equals the results' error, or the first line that deviates from the reference.
 
     None without a slice, or without intermediate values of the reference in it.
@@ -37,19 +29,19 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
             *_scaling_lines(first, slice_),
             *_passed_by(slice_),
         ):
-            return Made(line_place(source, line), words)
+            return Cause(line_place(source, line), words)
         if item.place is None:
             continue
         line, before = item.place.line, [at for at in slice_.right if at != item.place.line]
         if not slice_.computed:
             words = f"what is stored is chosen by comparing, and line {line} compares first"
-            return Made(item.place, words)
+            return Cause(item.place, words)
         if slice_.by_torch and slice_.unfinished:
             made = torch_makes(source) or item.place
             words = f"line {line} stores what the reference comes by, and torch makes another result of it in line {made.line}"
-            return Made(made, words)
+            return Cause(made, words)
         if slice_.unfinished:
-            return Made(item.place, _say_unfinished(line, first))
+            return Cause(item.place, _say_unfinished(line, first))
         words = f"line {line} computes a wrong value"
         if before:
             several = len(before) > 1
@@ -58,7 +50,7 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
         elif slice_.whole:
             words += ", though it is given all the right elements"
         if slice_.right or slice_.whole:
-            return Made(item.place, words)
+            return Cause(item.place, words)
     return None
 
 

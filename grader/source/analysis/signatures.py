@@ -1,8 +1,9 @@
 """C++ signatures as the linker compares them: types without names, spelling differences removed."""
 
+import ast
 import re
 
-from grader.source import Function, Parameter
+from grader.source import Extension, Function, Parameter, Source, Unit
 
 SAME = (
     (r"\b(?:torch|at)::Tensor\b", "Tensor"),
@@ -43,3 +44,16 @@ def signature(function: Function) -> tuple[str, ...]:
     """Return the parameter types of a function; the return type is not part of its symbol."""
     types = tuple(parameter_type(parameter) for parameter in function.parameters)
     return () if types == ("void",) else types
+
+
+def to_export(source: Source, extension: Extension, units: tuple[Unit, ...]) -> list[Function]:
+    """Return the host functions of these texts that the call exports, else those that Python calls, else all with tensors."""
+    hosts = [f for unit in units for f in unit.host_functions if f.body is not None]
+    hosts = [f for f in hosts if not f.template_parameters]
+    called = {node.attr for node in source.walk(ast.Attribute)}
+    ways = (
+        [f for f in hosts if f.name in (extension.functions or ())],
+        [f for f in hosts if f.name in called],
+        [f for f in hosts if "Tensor" in f.return_type],
+    )
+    return next(filter(None, ways), [])

@@ -11,7 +11,7 @@ from tree_sitter import Node
 from grader.records import Edit, Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.source import Unit
-from grader.source.analysis.written_through import written_through
+from grader.source.analysis.kernel_accesses import written_through
 from grader.source.code_edits import delete_lines_of, fix, replace_node
 from grader.source.cpp_reading import read_call
 from grader.source.cpp_types import type_of
