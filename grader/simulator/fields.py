@@ -35,7 +35,7 @@ def count(value: JsonValue) -> int:
 
 def counts(value: JsonValue, most: int) -> dict[str, int]:
     """Return at most this many whole numbers by name."""
-    return {text(key): count(count) for key, count in list(as_mapping(value).items())[:most]}
+    return {text(key): count(number) for key, number in list(as_mapping(value).items())[:most]}
 
 
 def scalar(value: JsonValue) -> JsonValue:
