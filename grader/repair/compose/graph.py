@@ -5,12 +5,12 @@ from __future__ import annotations
 import keyword
 import math
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
-
-from grader.repair.compose.torch_names import ALIASES, NUMERIC, RANKED, SIZED
 
 MOST = 2000
 _NAME = re.compile(r"[A-Za-z_]\w{0,80}", re.ASCII)
@@ -215,3 +215,11 @@ def _value(value: Any) -> Any:
             f"an argument is of a kind that isn't known: {str(value.get('text'))[:60]}"
         )
     return [_value(item) for item in value] if isinstance(value, list) else value
+
+
+_TABLE = tomllib.loads(Path(__file__).with_name("torch_names.toml").read_text("utf-8"))
+RANKED, NUMERIC, MOVES = (frozenset(_TABLE[name]) for name in ("ranked", "numeric", "moves"))
+SIZED = NUMERIC.union(_TABLE["sized"])
+LAYOUT, VIEWS, RENAMINGS, RANDOM = (frozenset(_TABLE[name]) for name in ("layout", "views", "renamings", "random"))  # fmt: skip
+FUNCTIONS = {name: f"torch.{name}" for name in _TABLE["own"]} | {name: f"torch.nn.functional.{name}" for name in _TABLE["functional"]}  # fmt: skip
+ALIASES: dict[str, str] = _TABLE["aliases"]

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
 from grader.repair.compose.losses import LOSSES
 from grader.repair.compose.lowered import Lowered, Rule, Value
-from grader.repair.compose.norms import NORMS
-from grader.repair.compose.online import sum_exponentials_online
+from grader.repair.compose.norms import NORMS, sum_exponentials_online
 from grader.repair.compose.pointwise import COMPARED
-from grader.repair.compose.products import PRODUCTS
-from grader.repair.compose.reciprocals import multiply_by_reciprocals
+from grader.repair.compose.products import PRODUCTS, multiply_by_reciprocals
 from grader.repair.compose.rows_first import reduce_rows_first
 
 IDENTITY = {"identity", "contiguous", "clone", "detach"}

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
+from grader.repair.compose.graph import MOVES, Graph, Node, Ref, UncoveredError
 from grader.repair.compose.pointwise import is_pointwise
-from grader.repair.compose.torch_names import MOVES
 
 Shape = tuple[int, ...]
 Number = float | None

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from grader.repair.compose.graph import Graph, Node, Ref
+from grader.repair.compose.graph import MOVES, Graph, Node, Ref
 from grader.repair.compose.groups import Group, Grouping
-from grader.repair.compose.torch_names import MOVES
 
 C_TYPES = {
     "float32": "float", "float16": "at::Half", "bfloat16": "at::BFloat16", "bool": "bool",

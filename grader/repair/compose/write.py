@@ -7,7 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from grader.repair.compose.fused import Fused
-from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
+from grader.repair.compose.graph import (
+    FUNCTIONS,
+    LAYOUT,
+    RANDOM,
+    RENAMINGS,
+    VIEWS,
+    Graph,
+    Node,
+    Ref,
+    UncoveredError,
+)
 from grader.repair.compose.groups import Group, Grouping, Unit
 from grader.repair.compose.lower import IDENTITY, lower
 from grader.repair.compose.passes import walk
@@ -16,7 +26,6 @@ from grader.repair.compose.program import program, sources
 from grader.repair.compose.stage import Call, Stage, Writer
 from grader.repair.compose.stages import STAGES
 from grader.repair.compose.storage import BYTES, C_TYPES, KINDS, Storage, pack
-from grader.repair.compose.torch_names import FUNCTIONS, LAYOUT, RANDOM, RENAMINGS, VIEWS
 
 LONG_ROW = 1024
 """Elements of a row from which moving them in packs pays for its ends."""

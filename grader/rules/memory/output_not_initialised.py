@@ -10,8 +10,8 @@ from grader.source.analysis import triton
 from grader.source.analysis.cases import Case, cases
 from grader.source.analysis.host_code import made_by
 from grader.source.analysis.kernel_accesses import Access, written_through
+from grader.source.analysis.triton import Kernel, Launch, launches
 from grader.source.analysis.triton_axes import whole_blocks
-from grader.source.analysis.triton_tensors import allocated_tensors, allocation
 from grader.source.code_edits import replace
 from grader.source.cpp import Call, walk
 from grader.source.flow import Tensor
@@ -166,3 +166,39 @@ def _unwritten_comparisons(context: Context) -> tuple[Evidence, ...]:
 
 
 RULE = rule_of(__file__, check, predicts="unwritten-read", effect=True)
+
+
+ALLOCATIONS = frozenset({"torch.empty", "torch.empty_like", "torch.empty_strided"})
+
+
+def allocation(source: Source) -> tuple[ast.expr, Launch | None] | None:
+    """Return the allocation of the last uninitialised tensor, and the launch that gets it."""
+    for launch in reversed(launches(source)):
+        names = {
+            value.id
+            for name, value in launch.arguments.items()
+            if isinstance(value, ast.Name) and name in _written_pointers(launch.kernel)
+        }
+        for made_as, value in allocated_tensors(launch.host, source):
+            if made_as in names:
+                return value, launch
+    hosts = (None, *source.walk(ast.FunctionDef))
+    made = [value for host in hosts if host for _, value in allocated_tensors(host, source)]
+    return (made[-1], None) if made else None
+
+
+def _written_pointers(kernel: Kernel) -> set[str]:
+    return {kernel.parameter_of(one) for one in kernel.accesses if one.kind != "load"}
+
+
+def allocated_tensors(
+    host: ast.FunctionDef | None, source: Source
+) -> Iterator[tuple[str, ast.Call]]:
+    """Yield the names of uninitialised tensors that a function makes, with their calls."""
+    for node in ast.walk(host) if host else ():
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            name = source.module.canonical(node.value.func)
+            target = node.targets[0]
+            made = name in ALLOCATIONS or name.rpartition(".")[2] == "new_empty"
+            if made and isinstance(target, ast.Name):
+                yield target.id, node.value
