@@ -46,11 +46,11 @@ class Operation:
 
 
 Part = Literal[
-    "first operand", "second operand", "all but the sum", "all but a factor", "all but the other factor",
-    "all but the product", "exchanged operands", "negative product", "negative sum",
+    "the first operand alone", "the second operand alone", "them without the sum", "them without a factor", "them without the other factor",
+    "them without the product", "them exchanged", "the product subtracted", "the sum subtracted",
 ]  # fmt: skip
 """What an operator with the same operands could be instead."""
-LEFT_OUT = frozenset[Part](("first operand", "second operand", "all but the sum", "all but a factor", "all but the other factor", "all but the product"))  # fmt: skip
+LEFT_OUT = frozenset[Part](("the first operand alone", "the second operand alone", "them without the sum", "them without a factor", "them without the other factor", "them without the product"))  # fmt: skip
 """Those under which something that the author wrote is no longer done."""
 
 

@@ -38,7 +38,9 @@ def test_one_step_at_several_values_is_one_way() -> None:
 def test_what_is_left_out_or_of_several_lines_is_doubtful() -> None:
     assert doubt(STEP, None, turned=False) == Doubt.NONE
     assert doubt(replace(STEP, also=(30,)), None, turned=False) == Doubt.SEVERAL
-    left_out = replace(STEP, changed=OtherOperator(Operation("add", "f32"), "second operand"))
+    left_out = replace(
+        STEP, changed=OtherOperator(Operation("add", "f32"), "the second operand alone")
+    )
     assert doubt(left_out, None, turned=False) == Doubt.SEVERAL
     exchanged = replace(STEP, changed=OtherOperand(SIZE, replace(SIZE, number=3), both=True))
     assert doubt(exchanged, None, turned=False) < doubt(exchanged, None, turned=True)

@@ -109,7 +109,7 @@ def test_bytes_that_are_no_program_are_refused(at: int, byte: int) -> None:
         (3, OtherOperand(ROWS, COLUMNS)),
         (5, OtherConstant("2", "0.5")),
         (5, OtherOperator(Operation("add", "f32"), Operation("sub", "f32"))),
-        (5, OtherOperator(Operation("add", "f32"), "first operand")),
+        (5, OtherOperator(Operation("add", "f32"), "the first operand alone")),
         (5, OneMoreStep(KernelValue("line", 5, nth=2, named=False), Operation("sqrt", "f32"))),
         (3, SecondCondition(THREAD, Operation("lt", "s32", values=(COLUMNS,)))),
     ],

@@ -66,7 +66,7 @@ def _given(after: Passed, given: str = "x.stride(0)") -> OtherArgument:
         (8, OtherOperand(replace(ROW, nth=2), KernelValue("index", register="%ctaid.y")), "line 8 has `row`: with `tl.program_id(1)` every"),
         (8, OtherComparison(_of("gt", kind="s32"), _of("ge", kind="s32")), "line 8 has `<=`: with `<` every"),
         (9, OtherOperator(_of("sub"), _of("add")), "line 9 has `-`: with `+` every"),
-        (9, OtherOperator(_of("sub"), "second operand"), "line 9 combines values: with the second operand alone every"),
+        (9, OtherOperator(_of("sub"), "the second operand alone"), "line 9 combines values: with the second operand alone every"),
         (9, OtherConstant("1", "0"), "line 9 has `1.0`: with `0.0` every"),
         (9, OneMoreStep(X, _of("mul", N)), "line 9 has `x`: with `x * n` every"),
         (9, OneMoreStep(X, _of("if", COLS, number="0")), "line 9 has `x`: with `tl.where(cols, x, 0.0)` every"),

@@ -131,13 +131,13 @@ def other_forms(instruction: Instruction, spare: Operand) -> Iterator[tuple[Part
 
 def _of_floats(name: str, spare: Operand) -> Iterator[tuple[Part, Form]]:
     if name == "fma":
-        yield "negative product", (("neg.f32", (spare, 1)), ("", (0, spare, 2, 3)))
-        yield "negative sum", (("neg.f32", (spare, 3)), ("", (0, 1, 2, spare)))
+        yield "the product subtracted", (("neg.f32", (spare, 1)), ("", (0, spare, 2, 3)))
+        yield "the sum subtracted", (("neg.f32", (spare, 3)), ("", (0, 1, 2, spare)))
         yield from _parts("f32", "mul.f32")
     elif name in ("add", "sub", "mul", "div", "max", "min"):
         yield from _one_of_two("f32")
         if name in ("sub", "div"):
-            yield "exchanged operands", (("", (0, 2, 1)),)
+            yield "them exchanged", (("", (0, 2, 1)),)
 
 
 def _of_ints(instruction: Instruction) -> Iterator[tuple[Part, Form]]:
@@ -149,24 +149,24 @@ def _of_ints(instruction: Instruction) -> Iterator[tuple[Part, Form]]:
         yield from _one_of_two(kind)
         # small numbers are not divided by a size: the result would be zero
         if name == "sub" or (name in ("div", "rem") and instruction.operands[2].kind != "int"):
-            yield "exchanged operands", (("", (0, 2, 1)),)
+            yield "them exchanged", (("", (0, 2, 1)),)
     elif name == "shl" and instruction.operands[-1].kind == "int":
         power = Operand("int", 1 << (instruction.operands[-1].value & 31))
-        yield "first operand", ((f"mov.{_type_of_move(kind)}", (0, 1)),)
-        yield "second operand", ((f"mov.{_type_of_move(kind)}", (0, power)),)
+        yield "the first operand alone", ((f"mov.{_type_of_move(kind)}", (0, 1)),)
+        yield "the second operand alone", ((f"mov.{_type_of_move(kind)}", (0, power)),)
 
 
 def _parts(kind: str, product: str) -> Iterator[tuple[Part, Form]]:
     """Yield a multiply-add without one of its parts."""
-    yield "all but the sum", ((product, (0, 1, 2)),)
-    yield "all but a factor", ((f"add.{kind}", (0, 1, 3)),)
-    yield "all but the other factor", ((f"add.{kind}", (0, 2, 3)),)
-    yield "all but the product", ((f"mov.{_type_of_move(kind)}", (0, 3)),)
+    yield "them without the sum", ((product, (0, 1, 2)),)
+    yield "them without a factor", ((f"add.{kind}", (0, 1, 3)),)
+    yield "them without the other factor", ((f"add.{kind}", (0, 2, 3)),)
+    yield "them without the product", ((f"mov.{_type_of_move(kind)}", (0, 3)),)
 
 
 def _one_of_two(kind: str) -> Iterator[tuple[Part, Form]]:
-    yield "first operand", ((f"mov.{_type_of_move(kind)}", (0, 1)),)
-    yield "second operand", ((f"mov.{_type_of_move(kind)}", (0, 2)),)
+    yield "the first operand alone", ((f"mov.{_type_of_move(kind)}", (0, 1)),)
+    yield "the second operand alone", ((f"mov.{_type_of_move(kind)}", (0, 2)),)
 
 
 def _type_of_move(kind: str) -> str:

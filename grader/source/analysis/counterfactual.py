@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from grader.records import Counterfactual, Place, changes
@@ -11,17 +10,6 @@ from grader.source.rewriting.changed_line import BETWEEN, SIGNS, VERBS, ChangedL
 
 MANY: Final = 3
 """Number of right changes from which on none of them shows the intent."""
-PARTS: Final[Mapping[changes.Part, str]] = {
-    "first operand": "the first operand alone",
-    "second operand": "the second operand alone",
-    "all but the sum": "them without the sum",
-    "all but a factor": "them without a factor",
-    "all but the other factor": "them without the other factor",
-    "all but the product": "them without the product",
-    "exchanged operands": "them exchanged",
-    "negative product": "the product subtracted",
-    "negative sum": "the sum subtracted",
-}
 _COUNTS: Final = ("no", "one", "two", "three", "four")
 
 
@@ -115,7 +103,7 @@ def _vague(line: ChangedLine) -> str:
         ):
             return f"combines values: with `{_sign(other)}`"
         case changes.OtherOperator(after=str() as part):
-            return f"combines values: with {PARTS[part]}"
+            return f"combines values: with {part}"
     return "computes a value: with another one"
 
 
