@@ -33,7 +33,22 @@ def weigh_by_repair(
     )
     if settles != repair.settles and not any(one.rule == WRONG for one in weighed):
         weighed = (*weighed, _wrong_result(next(findings[n] for n in lowered)))
-    return weighed, repair.model_copy(update={"settles": settles})
+    return _raised(weighed, settles), repair.model_copy(update={"settles": settles})
+
+
+def _raised(
+    findings: tuple[Finding, ...], settles: Sequence[tuple[str, str]]
+) -> tuple[Finding, ...]:
+    """Return the findings, where none is an error with the warnings that the repair settles as errors: they were the cause."""
+    settled = {rule for rule, _ in settles}
+    if any(one.severity == "error" for one in findings):
+        return findings
+    return tuple(
+        one.model_copy(update={"severity": "error"})
+        if one.severity == "warning" and one.rule in settled
+        else one
+        for one in findings
+    )
 
 
 def _severities(

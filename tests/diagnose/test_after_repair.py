@@ -55,3 +55,12 @@ def test_what_stands_on_a_changed_line_stays() -> None:
     )
     assert found == given
     assert made.settles[0][0] == "RED007"
+
+
+def test_a_warning_that_the_repair_settles_is_the_error_where_there_is_no_other() -> None:
+    given = (finding("NUM007", 2, "warning"), finding("PRF001", 1, "warning"))
+    found, _ = weigh_by_repair(given, SUBMISSION, repair(CHANGED, "NUM007"), ())
+    assert [one.severity for one in found] == ["error", "warning"]
+    beside = (*given, finding("DEP006", 2))
+    found, _ = weigh_by_repair(beside, SUBMISSION, repair(CHANGED, "NUM007"), ())
+    assert [one.severity for one in found] == ["warning", "warning", "error"]
