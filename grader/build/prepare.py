@@ -85,7 +85,8 @@ class Prepared:
 def key(toolchain: Toolchain) -> str:
     """Return the content address of the preparation for this toolchain.
 
-    Checkouts with the same sources share it, since no prepared file contains this package's path.
+    Checkouts with the same sources share it, since no prepared file contains this package's path. Copies of a cache
+    don't: precompiled headers and drivers contain their own.
     """
     own = [_HERE / name for name in _SHAPING]
     own += [_HERE / "driver" / name for name in _SHAPING_DRIVER]
@@ -99,7 +100,7 @@ def key(toolchain: Toolchain) -> str:
     apart = {"python", "triton_version", "triton_tools"}
     tools = [repr(value) for name, value in asdict(toolchain).items() if name not in apart]
     contents = (path.read_bytes() for path in (*own, *gather.precompiled_stubs()))
-    return digest(*tools, *stamp, *contents)[:24]
+    return digest(str(cache_folder()), *tools, *stamp, *contents)[:24]
 
 
 def _files(folder: Path, pattern: str = "*") -> list[Path]:

@@ -33,10 +33,10 @@ def weigh_by_repair(
     )
     if settles != repair.settles and not any(one.rule == WRONG for one in weighed):
         weighed = (*weighed, _wrong_result(next(findings[n] for n in lowered)))
-    return _raised(weighed, settles), repair.model_copy(update={"settles": settles})
+    return _raise_to_error(weighed, settles), repair.model_copy(update={"settles": settles})
 
 
-def _raised(
+def _raise_to_error(
     findings: tuple[Finding, ...], settles: Sequence[tuple[str, str]]
 ) -> tuple[Finding, ...]:
     """Return the findings, where none is an error with the warnings that the repair settles as errors: they were the cause."""

@@ -30,13 +30,18 @@ def proofs(finding: Finding, most: int = MOST) -> list[Proof]:
     """
     groups: dict[tuple[str, ...], list[Evidence]] = {}
     for item in finding.evidence:
-        if item.workload is None and item.text.rstrip(".") in finding.message:
+        if item.workload is None and _is_shown(item.text, above=finding.message):
             continue
         groups.setdefault(_key(item), []).append(item)
     said: dict[tuple[str, ...], list[Evidence]] = {}
     for items in groups.values():
         said.setdefault((items[0].kind, items[0].code, items[0].text), []).extend(items)
     return [_proof(items) for items in list(said.values())[:most]]
+
+
+def _is_shown(sentence: str, above: str) -> bool:
+    """Whether a reader has read this sentence already: the page says nothing twice."""
+    return sentence.rstrip(".") in above
 
 
 def _key(item: Evidence) -> tuple[str, ...]:

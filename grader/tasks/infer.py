@@ -155,7 +155,7 @@ def _score_text(entry: Entry, clues: Clues, because: list[str]) -> float:
     for rank, pattern in enumerate(entry.formulas):
         found = compile_pattern(pattern).search(clues.formulas)
         if found:
-            because.append(f"`{found.group()[:60]}` stands in it")
+            because.append(f"`{found.group()[:60]}` appears in it")
             return 4.0 if rank == 0 else 3.0
     return 0.0
 

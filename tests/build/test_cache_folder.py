@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.build import cache
+from grader.build import cache, prepare, toolchain
 from grader.errors import GraderError
 from grader.sandbox.without_namespaces import identity_form, landlock_form, require_reach
 
@@ -42,3 +42,12 @@ def test_what_guests_cannot_read_is_said_before_anything_is_graded(own: Path) ->
         require_reach(identity_form(), (own,))
     assert str(own.parents[-1]) in str(barred.value)
     require_reach(landlock_form(root=True), (own,))
+
+
+def test_a_copied_cache_is_prepared_anew(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drivers and precompiled headers contain their own path: in a copy they'd fail, and a sample would be charged."""
+    found = toolchain.discover()
+    here = prepare.key(found)
+    monkeypatch.setenv("KERNEL_GRADER_CACHE", str(own.with_name("copy")))
+    own.with_name("copy").mkdir()
+    assert prepare.key(found) != here

@@ -128,7 +128,7 @@ def test_seeds(seed, task):
     found = infer(sample, extract(sample))
     assert found.best.entry.task.name == task
     assert found.confidence > 0.8
-    assert "named so" in found.reason
+    assert "have that name" in found.reason
 
 
 @settings(max_examples=30, deadline=None)

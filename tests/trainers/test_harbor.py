@@ -51,7 +51,7 @@ def test_a_folder_holds_what_the_format_asks_for(tmp_path: Path) -> None:
     assert (folders[0] / "tests" / "problem.py").read_text() == PROBLEM
     assert not (folders[0] / "solution").exists()
     assert "ModelNew" in (folders[1] / "solution" / "solve.sh").read_text()
-    with pytest.raises(UsageError, match="there already"):
+    with pytest.raises(UsageError, match="already exists"):
         export(questions("relu"), tmp_path / "tasks")
 
 

@@ -55,7 +55,7 @@ class Walk:
 
     def at_once(self, pack: int) -> int:
         """Return the number of packs read together."""
-        return min(self.packs_held(pack), max(1, self._room // 2 // pack))
+        return min(self.packs_held(pack), max(1, KEPT // 2 // pack))
 
     @property
     def _room(self) -> int:

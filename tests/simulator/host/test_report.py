@@ -135,7 +135,7 @@ def test_a_launch_error_that_nobody_asked_for_is_said_so() -> None:
     host = {"launch_errors": [{**error, "seen": False}, {**error, "seen": True}]}
     evidence, _, _ = report.to_evidence({"host": host}, SOURCE)
     assert [item.code for item in evidence] == ["launch-error-unseen", "launch-error"]
-    assert "never asks" in evidence[0].text
+    assert "never queries" in evidence[0].text
 
 
 def test_names_lose_return_type_and_parameters() -> None:
