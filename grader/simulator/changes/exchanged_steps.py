@@ -109,10 +109,7 @@ class ExchangedSteps(Sites):
         new = [spare(self._values.function, 32, n) for n in (0, 1)]
         sides = (1, 2) if path.both else (path.operands[-1],)
         made = [
-            replace(
-                _with_side(own, side, first.operands[n]),
-                operands=(into, *_with_side(own, side, first.operands[n]).operands[1:]),
-            )
+            _into(_with_side(own, side, first.operands[n]), into, own.location)
             for n, into in zip(sides, new, strict=False)
         ]
         again = first

@@ -28,10 +28,13 @@ def numbers_of(change: Change) -> tuple[float, float] | None:
 
 
 def with_number(change: Change, number: float) -> Change:
-    """Return a change that puts a number into a formula with another one."""
+    """Return a change that puts a number into a formula with another one; raises ValueError where it puts none there."""
+    known = numbers_of(change)
+    if known is None:
+        raise ValueError("the change puts no number into a formula")
     text = f"{number:.{SHORT}g}"
     text = text if abs(float(text) - number) <= SAME * abs(number) else f"{number:.{LONG}g}"
-    old, new = (float_bits(float(one)) for one in (_number(change.changed), text))
+    old, new = (float_bits(one) for one in (known[1], float(text)))
     edits = tuple((at, tuple(_with_bits(i, old, new) for i in made)) for at, made in change.edits)
     return replace(change, edits=edits, changed=_say(change.changed, text))
 
@@ -39,15 +42,6 @@ def with_number(change: Change, number: float) -> Change:
 def without_number(change: Change) -> tuple[object, ...]:
     """Return what a change is in the source, whatever number it puts there."""
     return replace(change, changed=_say(change.changed, "")).key
-
-
-def _number(changed: Changed) -> str:
-    match changed:
-        case OtherConstant(after=after):
-            return after
-        case OneMoreStep(after=step):
-            return step.number
-    return ""
 
 
 def _say(changed: Changed, number: str) -> Changed:
